@@ -108,6 +108,7 @@ class RecallAtK(_RanksAtK):
     """
 
     def score_ranks(self, ranks: Tensor) -> Tensor:
+        """Return 1 for each target (n,) among the first k."""
         return torch.ones_like(ranks, dtype=torch.float64)
 
 
@@ -120,9 +121,11 @@ class MeanReciprocalRankAtK(_RanksAtK):
     """
 
     def score_ranks(self, ranks: Tensor) -> Tensor:
+        """Return 1 / rank for each target (n,) among the first k."""
         return 1 / ranks.double()
 
 
 def _check_ties(ties: str) -> None:
+    """Raise `ValueError` unless `ties` is one of the ways to rank equal scores."""
     if ties not in get_args(Ties):
         raise ValueError(f"ties={ties!r}: expected one of {', '.join(get_args(Ties))}")

@@ -145,6 +145,7 @@ class SquadV2(Metric):
         self._ids_seen = set()
 
     def _state_dtypes(self) -> dict[str, torch.dtype]:
+        """Return the type of each state's numbers, on the device of the metric."""
         # MPS has no float64. uint8 for the flags: not every collective takes bool.
         score_dtype = torch.float32 if torch.device(self.device).type == "mps" else torch.float64
         return {
@@ -157,6 +158,7 @@ class SquadV2(Metric):
         }
 
     def _sync_dist(self, dist_sync_fn: Callable[..., Any] | None = None, process_group: Any | None = None) -> None:
+        """Gather the states of all processes, also of those that have scored no question."""
         # torchmetrics stands in float32 for the states of a process without questions; gathered with the other
         # processes' float64 and int64 that fails or yields garbage. An empty tensor of the right type does not.
         for name, dtype in self._state_dtypes().items():
@@ -179,6 +181,7 @@ class SquadV2(Metric):
 
     @staticmethod
     def _refuse_repeated_questions(questions: Sequence[_Question], scored_ids: set[str]) -> None:
+        """Raise `ValueError` for questions whose id has been scored since the last reset."""
         repeated = [question.id for question in questions if question.id in scored_ids]
         if repeated:
             raise ValueError(
@@ -274,6 +277,7 @@ def _match_predictions_to_references(
 
 
 def _index_by_id(items: Sequence[Mapping[str, Any]], name: str) -> dict[str, Mapping[str, Any]]:
+    """Return the items by their id, or raise where one has none or two have the same; `name` is for messages."""
     if isinstance(items, Mapping | str):
         raise TypeError(f"{name} must be a list of mappings, one per question, got a {type(items).__name__}")
     by_id: dict[str, Mapping[str, Any]] = {}
@@ -293,18 +297,21 @@ def _index_by_id(items: Sequence[Mapping[str, Any]], name: str) -> dict[str, Map
 
 
 def _get_field(item: Mapping[str, Any], name: str, owner: str) -> Any:
+    """Return a field of a mapping, or raise `ValueError`; `owner` names the mapping in the message."""
     if name not in item:
         raise ValueError(f"{owner} has no {name!r}, only {sorted(map(str, item))}")
     return item[name]
 
 
 def _check_text(value: Any, name: str) -> str:
+    """Return the value if it is a text, else raise `TypeError`; `name` is for the message."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a str, got {value!r}")
     return value
 
 
 def _check_probability(value: Any, key: str) -> float:
+    """Return a question's no-answer probability as a float, or raise where it is no finite number; `key` is its id."""
     if not isinstance(value, Real):
         raise TypeError(f"no_answer_probability of {key!r} must be a number, got {value!r}")
     if not math.isfinite(value):
@@ -313,6 +320,7 @@ def _check_probability(value: Any, key: str) -> float:
 
 
 def _check_gold_answers(answers: Any, key: str) -> list[str]:
+    """Return the texts of a question's gold answers, given in one of two formats; `key` is its id."""
     name = f"answers of {key!r}"
     texts: Any = None
     if isinstance(answers, Mapping):
@@ -332,6 +340,7 @@ def _check_gold_answers(answers: Any, key: str) -> list[str]:
 
 
 def _format_ids(ids: Sequence[str]) -> str:
+    """Return the first few ids and how many more there are, for messages."""
     shown = ", ".join(repr(key) for key in ids[:_IDS_SHOWN])
     return shown if len(ids) <= _IDS_SHOWN else f"{shown} and {len(ids) - _IDS_SHOWN} more"
 

@@ -65,6 +65,7 @@ def format_difference_cell(first: Sequence[RunResult], second: Sequence[RunResul
 
 
 def _count_expected_runs(runs: Sequence[RunResult]) -> int:
+    """Return how many runs a full comparison has: folds times seeds."""
     return int(runs[0].settings["folds"]) * len({run.seed for run in runs})
 
 

@@ -104,6 +104,7 @@ def get_public_checkpoint_name(path: str) -> str:
 
 
 def _get_script_path() -> Path:
+    """Return the path of the script that Python runs."""
     return Path(sys.argv[0]).resolve()
 
 
@@ -131,6 +132,7 @@ def _quote_argument_part(part: str) -> str:
 
 
 def _read_cpu_model() -> str:
+    """Return the name of the CPU's model."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

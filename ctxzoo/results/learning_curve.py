@@ -109,6 +109,9 @@ def _draw_losses(
     train: tuple[NDArray[np.float64], NDArray[np.float64]],
     validation: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> None:
+    """Draw the losses of training, each with steps (n,) and values (n,), smoothed where they are many, and of
+    validation.
+    """
     steps, losses = train
     if len(steps) > 60:  # single batches are noise: keep them pale behind their running mean
         axes.plot(steps, losses, color=TRAIN, linewidth=0.6, alpha=0.35)
@@ -125,6 +128,7 @@ def _draw_losses(
 
 
 def _draw_scores(axes: Axes, curves: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]) -> None:
+    """Draw up to two validation scores, each by name with steps (n,) and values (n,), and mark the best value."""
     for (name, (steps, values)), color in zip(curves.items(), (VALIDATION, SECOND), strict=False):
         if not len(steps):
             continue

@@ -256,6 +256,7 @@ def _encode_result(result: RunResult) -> bytes:
 
 
 def _round_values(value: Any) -> Any:
+    """Return a JSON value with all its floats rounded to six digits."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, dict):
@@ -303,6 +304,7 @@ def _check_result_content(content: Mapping[str, Any]) -> None:
 
 
 def _check_value_type(key: str, value: object, kind: type) -> None:
+    """Raise `TypeError` unless a result file's value has this type; for float an int will do."""
     accepted = (int, float) if kind is float else kind
     if not isinstance(value, accepted) or isinstance(value, bool):
         hint = f"; use {kind.__name__}(value)" if kind in (int, float) else ""
@@ -310,6 +312,7 @@ def _check_value_type(key: str, value: object, kind: type) -> None:
 
 
 def _check_values(name: str, values: Mapping[str, Any], kind: type, keys: set[str] | None = None) -> None:
+    """Raise unless all values of a result's field `name` have this type, and its keys are `keys` if given."""
     if keys is not None and set(values) != keys:
         raise ValueError(f"field {name!r} needs exactly the keys {sorted(keys)}, found {sorted(values)}")
     for key, value in values.items():
@@ -317,6 +320,7 @@ def _check_values(name: str, values: Mapping[str, Any], kind: type, keys: set[st
 
 
 def _check_lists(name: str, lists: Any) -> None:
+    """Raise `TypeError` unless a result's field `name` maps to lists of numbers."""
     _check_value_type(name, lists, dict)
     for key, values in lists.items():
         _check_value_type(f"{name}.{key}", values, list)
@@ -349,6 +353,7 @@ def _check_json_value(key: str, value: Any) -> None:
 
 
 def _check_created(created: str) -> None:
+    """Raise `ValueError` unless the time is ISO 8601 in UTC."""
     try:
         offset = datetime.fromisoformat(created.replace("Z", "+00:00")).utcoffset()
     except ValueError:

@@ -182,6 +182,7 @@ def format_wall_minutes(runs: Sequence[RunResult]) -> str:
 
 
 def _format_gpu_names(run: RunResult) -> str:
+    """Return the names of a run's GPUs, joined by " + "."""
     return " + ".join(name.removeprefix("NVIDIA ") for name in run.hardware.get("gpus", []))
 
 
@@ -234,5 +235,6 @@ def make_seconds_column(decimals: int = 0) -> Column:
 
 
 def _compute_seconds_per_epoch(run: RunResult) -> float | None:
+    """Return the seconds that an epoch of a run took; None if it counts no epochs."""
     epochs = run.metrics.get("epochs")
     return run.wall_seconds / epochs if epochs else None

@@ -163,6 +163,7 @@ class GroupParser:
         return kind(**{one.name: values[f"{name}.{one.name}"] for one in fields(kind)})
 
     def _add_group(self, group: str, args: Args | type[Args]) -> None:
+        """Add the options of one group of settings; an instance of the class gives the defaults, the class its own."""
         kind = args if isinstance(args, type) else type(args)
         values = {one.name: one.default if isinstance(args, type) else getattr(args, one.name) for one in fields(kind)}
         self.groups[group] = kind
@@ -243,6 +244,7 @@ class GroupParser:
         return f"{name}={value}: expected {kinds[0] if kinds else self.kinds.get(name)}"
 
     def _print_help(self, *, everything: bool) -> NoReturn:
+        """Print the options, all or only those that are usually shown, and exit."""
         text = _GROUP_FILE.sub("", _GROUPED.sub(r"--\1", self.parser.format_help()))
         text = re.sub(r"\(required,\s+type: ", "(type: ", text)  # they have defaults here
         text = f"usage: {self.usage}\n\n{self.description.strip()}\n\n{text[text.index('options:') :]}"
@@ -409,6 +411,7 @@ def _read_options_from_yaml(file: str) -> list[str]:
 
 class _Parser(ArgumentParser):
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+        """Raise `ArgumentError` with the message instead of exiting."""
         raise ArgumentError(None, message) from ex
 
 

@@ -85,20 +85,24 @@ class CountedRun(Run):
 
     @property
     def card(self) -> TaskCard:  # type: ignore[override]
+        """The writer of model cards of the problem."""
         return self.problem.card
 
     @property
     def settings(self) -> dict[str, Any]:
+        """The settings that the baseline reads, for the result file."""
         told = self.experiment.settings()
         start = {} if told["init_from"] is None else {"init_from": told["init_from"]}
         return {**{name: told[name] for name in self._setting_names}, **start, **self.get_model_settings()}
 
     @property
     def defaults(self) -> dict[str, Any]:
+        """The default values of the settings that the baseline reads."""
         return {name: value for name, value in self.experiment.class_defaults().items() if name in self._setting_names}
 
     @property
     def _setting_names(self) -> tuple[str, ...]:
+        """The names of the settings that the baseline reads; rows in files of our own have no column names."""
         return (*self.reads, *(() if self.experiment.data.rows else self.columns))
 
     def get_model_settings(self) -> Mapping[str, Any]:
@@ -114,6 +118,7 @@ class CountedRun(Run):
         """Return the simple model, fitted to the training rows of a DataModule after `setup`."""
 
     def work(self, *, resume: bool) -> None:
+        """Fit the simple model, score it and write the result file."""
         score = self.experiment.score
         data = self.build_data_module()
         data.setup()

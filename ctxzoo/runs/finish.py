@@ -122,6 +122,7 @@ def finish_run(
 
 
 def _draw_figures(task: ZooTask, data: RunData, card: TaskCard, example: Mapping[str, Any], folder: Path) -> None:
+    """Draw the learning curves of a run and the figures of its task into a folder."""
     plot_learning_curves(folder / CSV_LOG, folder / "learning_curves.png", card.drawn)
     card.draw_figures(task, data, example, folder)
 

@@ -310,6 +310,7 @@ def build_search(
     trials = str(Path(experiment.run.results_dir) / TRIALS)
 
     def build_trial_run(trial_settings: Experiment, trial: Trial) -> ExperimentRun:
+        """Build the run of one trial of a search, whose results stay in the search's folder."""
         tag = "-".join(part for part in (trial_settings.tag, trial.name) if part)
         trial_experiment = trial_settings.copy_with(
             tag=tag, score=trial.score, minutes=trial.minutes, progress=False, tell_time=False

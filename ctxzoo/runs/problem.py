@@ -310,6 +310,7 @@ class Classification(Problem):
         return {**super().build_model_config(experiment, data), **label_fields(data.label_names)}
 
     def get_start_arguments(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        """Return the arguments of the model's start, with the labels where a trained model goes on."""
         labels = {} if experiment.start.init_from is None else {"label_names": data.label_names}
         return {**super().get_start_arguments(experiment, data), **labels}
 

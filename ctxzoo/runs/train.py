@@ -53,6 +53,7 @@ class ExperimentRun(Run):
 
     @property
     def card(self) -> TaskCard:  # type: ignore[override]
+        """The writer of model cards of the problem."""
         return self.problem.card
 
     @property
@@ -62,24 +63,29 @@ class ExperimentRun(Run):
 
     @property
     def split(self) -> str:
+        """The split whose scores are reported."""
         return self.problem.get_reported_split(self.experiment)
 
     @property
     def implied_values(self) -> dict[str, Any]:
+        """The values of settings that follow from others, by name."""
         return self.problem.get_implied_values(self.experiment)
 
     @property
     def folder(self) -> Path:
+        """The folder of the run's files, under the name that the problem gives it."""
         folder, name = super().folder, self.problem.get_folder_name(self.experiment)
         return folder if name is None else folder.with_name(name)
 
     @property
     def trainer(self) -> TrainerSettings:
+        """The settings of Lightning's `Trainer`."""
         settings: TrainerSettings = self.experiment.build_trainer_settings()
         return settings
 
     @property
     def task_class(self) -> type[ZooTask]:
+        """The `LightningModule` class of the problem."""
         return self.problem.module_class
 
     @property
@@ -137,17 +143,22 @@ class ExperimentRun(Run):
         run_in_first_process(lambda: self.finish(task, data, trainer, scores))
 
     def copy_without_progress_bar(self) -> ExperimentRun:
+        """Return a copy of the run that shows no progress bar but reports the settings as typed."""
         typed = format_settings(self.experiment, {}) if self.typed is None else self.typed
         return replace(self, experiment=self.experiment.copy_with(progress=False), typed=typed)
 
     def build_data(self) -> Any:
+        """Build the DataModule of the experiment."""
         return self.problem.build_data_module(self.experiment)
 
     def build_task(self, data: Any, processes: int) -> ZooTask:
+        """Build the `LightningModule` of the experiment; `processes` is how many train together."""
         return self.problem.build_module(self.experiment, data, processes)
 
     def score(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, dict[str, float]]:
+        """Return the scores of each of the splits, by split and metric name."""
         return self.problem.score(self.experiment, task, data, splits)
 
     def finish(self, task: Any, data: Any, trainer: lightning.Trainer, scores: dict[str, dict[str, float]]) -> None:
+        """Let the problem write the checkpoint folder and the result file."""
         self.problem.finish(self, task, data, trainer, scores)

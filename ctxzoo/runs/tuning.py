@@ -33,9 +33,11 @@ DRAWS = 100  # in a row of settings that were tried, after which a space counts 
 class Settings(Protocol):
     """Settings of a training by name."""
 
-    def values(self) -> Mapping[str, Any]: ...
+    def values(self) -> Mapping[str, Any]:
+        """Return all settings by name."""
 
-    def copy_with(self, **settings: Any) -> Any: ...
+    def copy_with(self, **settings: Any) -> Any:
+        """Return a copy with some settings changed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,6 +317,7 @@ class Study:
             trial.report(score, epoch)
 
         def judge(epoch: int, score: float) -> str | None:
+            """Return why the trial ends after an epoch of this score; None if it goes on."""
             if epoch % self.every or epoch in before:
                 return None
             trial.report(score, epoch)

@@ -66,4 +66,5 @@ def get_card_of_head(model_class: type[ZooPreTrainedModel]) -> TaskCard:
 
 
 def _list_problems() -> str:
+    """Return the names of all tasks, joined by commas."""
     return ", ".join(PROBLEMS)

@@ -17,6 +17,7 @@ _GROWTH = 4 * 2**30
 
 
 def _load_glibc() -> Any | None:
+    """Return the C library if it is glibc on Linux, whose memory allocator can be set; otherwise None."""
     if not sys.platform.startswith("linux"):
         return None
     library = ctypes.CDLL(None)
@@ -38,6 +39,7 @@ def keep_freed_memory() -> bool:
 
 
 def _choose_trim_threshold() -> int:
+    """Return how many bytes of freed memory the process keeps: a fixed amount, or a quarter of its limit if less."""
     allowed = get_memory_limit_bytes()
     return min(_GROWTH, allowed // 4) if allowed else _GROWTH
 

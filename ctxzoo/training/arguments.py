@@ -89,6 +89,7 @@ class Args:
 
 @cache
 def _find_choices(args: type[Any]) -> dict[str, tuple[Any, ...]]:
+    """Return the allowed values of each argument that is annotated with `Literal`, by name."""
     choices = {}
     for name, hint in get_type_hints(args).items():
         parts = [part for part in (hint, *get_args(hint)) if get_origin(part) is Literal]

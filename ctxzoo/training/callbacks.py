@@ -72,6 +72,7 @@ class ExponentialMovingAverage(WeightAveraging):
         def update_averages(
             averages: Sequence[torch.Tensor], currents: Sequence[torch.Tensor], count: torch.Tensor | int
         ) -> None:
+            """Move the averages towards the current values, after `count` updates; integers are copied."""
             # torch counts the copy below as the first update.
             weight = 1 - ema_decay(int(count) - 1, decay)
             for average, current in zip(averages, currents, strict=True):
@@ -99,6 +100,7 @@ class AtomicCheckpointIO(TorchCheckpointIO):
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None) -> None:
+        """Write a checkpoint to a temporary file and rename it, so that `path` never holds half of one."""
         target = Path(path)
         for leftover in target.parent.glob(
             temporary_file_pattern(target.name)
@@ -314,6 +316,7 @@ def get_judge_callbacks() -> tuple[PruneByValidationScore, ...]:
 
 
 def _find_csv_loggers(trainer: Any) -> list[Any]:
+    """Return the loggers of a trainer that write CSV files."""
     return [logger for logger in trainer.loggers if isinstance(logger, CSVLogger)]
 
 
@@ -360,18 +363,22 @@ class StopOnInterrupt(lightning.Callback):
         self._restore_signal_handlers()
 
     def _request_stop(self, number: int, frame: FrameType | None) -> None:
+        """Ask for a stop after the current step; the next signal stops at once, as without this callback."""
         self._asked = True
         self._restore_signal_handlers()
         rank_zero_info("stopping after this step; press Ctrl-C again to stop at once")
 
     def _is_stop_requested(self, trainer: Any) -> bool:
+        """Return whether a process of the training was asked to stop, the same in all of them."""
         # A signal may reach the processes in different steps; they must stop in the same one.
         return bool(trainer.strategy.reduce_boolean_decision(self._asked, all=False))
 
     def _raise_interrupted(self, trainer: Any) -> NoReturn:
+        """Raise `TrainingInterrupted`, which names the step after which the training stopped."""
         raise TrainingInterrupted(f"stopped after step {trainer.global_step}; resuming goes on")
 
     def _restore_signal_handlers(self) -> None:
+        """Restore the signal handlers from before the training."""
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         self._handlers = {}

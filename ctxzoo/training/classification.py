@@ -99,6 +99,7 @@ class ClassificationTask(ZooTask):
         super().__init__(model_config, pretrained, model=model, **optimizer_args)
 
     def load_pretrained(self, pretrained: str) -> Any:
+        """Load a model from a folder or the Hub, with a new head if its labels are not those of the task."""
         label_names = self.hparams["label_names"]
         if label_names is None:
             return super().load_pretrained(pretrained)
@@ -140,9 +141,11 @@ class ClassificationTask(ZooTask):
         return {**rows, "logits": self._compute_model_output(batch).logits.float()}
 
     def build_scores(self) -> ClassificationScores:
+        """Return empty scores for the number of labels."""
         return ClassificationScores(self.model.config.num_labels)
 
     def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return the cross-entropy of the labels, plus the auxiliary loss of models that have one."""
         output = self._compute_model_output(batch)
         logits, labels = self.select_labelled_logits(output.logits.float(), batch["labels"])
         loss = F.cross_entropy(logits, labels, label_smoothing=self.hparams["label_smoothing"])
@@ -150,16 +153,20 @@ class ClassificationTask(ZooTask):
         return loss if auxiliary_loss is None else loss + auxiliary_loss
 
     def describe_examples(self, rows: list[int]) -> str:
+        """Return a text that names the rows of a batch in the training split."""
         return f"rows of the batch in the training split: {rows}"
 
     def update_scores(self, scores: ClassificationScores, batch: dict[str, torch.Tensor], split: str) -> None:
+        """Add the logits and labels of a batch to the scores."""
         # In float32 also under mixed precision.
         scores.update(*self.select_labelled_logits(self._compute_model_output(batch).logits.float(), batch["labels"]))
 
     def compute_scores(self, scores: ClassificationScores) -> dict[str, float]:
+        """Return the scores by name."""
         return scores.compute()
 
     def _compute_model_output(self, batch: dict[str, torch.Tensor]) -> Any:
+        """Return the model's output for a batch, computed without the labels."""
         return self.model(**{name: value for name, value in select_model_inputs(batch).items() if name != "labels"})
 
 

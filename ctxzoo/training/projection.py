@@ -14,4 +14,5 @@ class ProjectParameters(TrainerCallback):
     """
 
     def on_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Let the model bring its parameters back into their allowed ranges."""
         kwargs["model"].project_parameters()

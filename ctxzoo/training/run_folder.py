@@ -63,6 +63,7 @@ def lock_run_files(lock: Path, option: str) -> Iterator[None]:
 
 
 def _describe_lock_owner(owner: Path) -> str:
+    """Return the process that holds a run's folder, from the file `owner` beside the lock."""
     try:
         owner_facts = json.loads(owner.read_text(encoding="utf-8"))
         return f"process {owner_facts['pid']} on {owner_facts['host']} since {owner_facts['since']}"

@@ -54,6 +54,7 @@ class AutoHead:
         return self._get_head_class(AutoConfig.from_pretrained(checkpoint)).from_pretrained(checkpoint, **options)
 
     def _get_head_class(self, config: ZooConfig) -> type[ZooPreTrainedModel]:
+        """Return the model class with a head for this task that has such a configuration."""
         name = config.model_type.removeprefix(MODEL_TYPE_PREFIX)
         heads = ARCHITECTURES[name].model_classes.values() if name in ARCHITECTURES else ()
         head_class = next((head for head in heads if head.zoo_task == self.task), None)
@@ -218,6 +219,7 @@ class ZooTask(lightning.LightningModule, ABC):
         self._log_scores("test")
 
     def _log_scores(self, stage: str) -> dict[str, float]:
+        """Compute, log and reset the scores of a stage; return them as "stage/name"."""
         scores = self.scores[stage]
         assert isinstance(scores, Scores)
         values = {f"{stage}/{name}": value for name, value in self.compute_scores(scores).items()}
@@ -227,6 +229,7 @@ class ZooTask(lightning.LightningModule, ABC):
         return values
 
     def _refuse_non_finite_loss(self, loss: torch.Tensor, batch: dict[str, torch.Tensor]) -> None:
+        """Raise `NonFiniteLossError` for a loss, with step, learning rates and the rows of the batch."""
         rates = [group["lr"] for optimizer in self.trainer.optimizers for group in optimizer.param_groups]
         examples = f"{self.describe_examples(batch['row'].tolist())}. " if "row" in batch else ""
         raise NonFiniteLossError(

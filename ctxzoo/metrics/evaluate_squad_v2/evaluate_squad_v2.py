@@ -27,6 +27,7 @@ class EvaluateSquadV2(evaluate.Metric):
     """A thin wrapper: every rule is in ``SquadV2``."""
 
     def _info(self) -> evaluate.MetricInfo:
+        """Return description, citation and input columns of the metric, for the library evaluate."""
         answer = {"text": datasets.Value("string"), "answer_start": datasets.Value("int32")}
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
@@ -48,6 +49,7 @@ class EvaluateSquadV2(evaluate.Metric):
     def _compute(
         self, predictions: list[dict[str, Any]], references: list[dict[str, Any]], no_answer_threshold: float = 1.0
     ) -> dict[str, float | int]:
+        """Return the SQuAD 2.0 scores of all predictions, for the library evaluate."""
         # evaluate gathers the processes' inputs itself.
         metric = SquadV2(no_answer_threshold, sync_on_compute=False)
         metric.update(predictions, references)

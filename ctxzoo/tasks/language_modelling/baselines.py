@@ -94,9 +94,13 @@ class KneserNey:
             self._orders[length - 1] = self._build_order(shorter.keys, counts, len(shorter.totals))
 
     def _count(self, length: int, keys: Ids, contexts: Ids, ending: Ids, at: Ids) -> _Order:
+        """Return the n-grams of one length with their counts at the positions `at` of the text (N,); `ending` is the
+        number of the n-gram that ends at each position, `contexts` that of the context before it.
+        """
         return self._build_order(keys, np.bincount(ending[at], minlength=len(keys)), int(contexts.max()) + 1)
 
     def _build_order(self, keys: Ids, counts: Ids, num_contexts: int) -> _Order:
+        """Return the n-grams with these keys (G,) and counts (G,), with the discounts that follow from the counts."""
         of = keys // self._base
         discounts = estimate_discounts(counts)
         totals = np.bincount(of, counts, num_contexts).astype(np.int64)
@@ -194,5 +198,6 @@ class BaselineRun(CountedRun):
         return {"order": BASELINES.get(self.experiment.model.variant)}
 
     def fit(self, data: LanguageModellingDataModule) -> SimpleModel:
+        """Count the n-grams of train."""
         model = fit_baseline(self.experiment.model.variant, data)
         return SimpleModel(model.num_counts, lambda split: score_baseline(model, data.stream(split)))

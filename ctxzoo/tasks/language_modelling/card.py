@@ -86,6 +86,7 @@ class LanguageModellingCard(TaskCard):
         )
 
     def parse_example(self, text: str) -> dict[str, Any]:
+        """Return the text of `--example` as the prompt to continue."""
         return {"prompt": text}
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, str]:
@@ -93,6 +94,7 @@ class LanguageModellingCard(TaskCard):
         return {"continuation": continue_text(model, tokenizer, inputs["prompt"], WORDS, temperature=None)}
 
     def format_example(self, example: Mapping[str, Any]) -> list[str]:
+        """Return two lines: the prompt and the model's continuation."""
         return [f"prompt:       {example['prompt']}", f"continuation: {example['continuation']}"]
 
     def describe_config(self, config: ZooConfig) -> Iterable[str]:

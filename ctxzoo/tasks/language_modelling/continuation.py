@@ -148,7 +148,9 @@ class ContinuationPipeline(RowPipeline):
     depth = 0
 
     def build_answers(self, *, words: int = WORDS, temperature: float = 1.0, seed: int = 0) -> Continuations:
+        """Build the object that continues texts by words drawn from the model."""
         return Continuations(self.model, self.tokenizer, words=words, temperature=temperature, seed=seed)
 
     def build_row(self, pipeline_input: Any, number: int) -> Row:
+        """Return one input of the pipeline, a text or a row with texts, as a row."""
         return dict(pipeline_input) if isinstance(pipeline_input, Mapping) else {TEXT: pipeline_input}

@@ -152,6 +152,9 @@ class StreamWindows(Dataset[dict[str, torch.Tensor]]):
         return -(-self.targets.size(1) // self.length)
 
     def __getitem__(self, number: int) -> dict[str, torch.Tensor]:
+        """Return the window of this number as a batch: tensors of shape (streams, length), `begins` and `row`
+        (streams,).
+        """
         window = slice(number * self.length, (number + 1) * self.length)
         targets, lines = self.targets[:, window], self.lines[:, window]
         return {
@@ -175,6 +178,7 @@ class WindowSampler(ResumableSampler[int]):
         return len(self.windows)
 
     def __iter__(self) -> Iterator[int]:
+        """Iterate over the numbers of the windows in order, from the one after the last that a resumed run has seen."""
         return iter(range(self.skip, len(self)))
 
 
@@ -319,9 +323,11 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         return self._build_loader(StreamWindows(self.stream(split), 1, self.eval_batch_size))
 
     def _build_loader(self, windows: StreamWindows) -> ResumableLoader:
+        """Build a loader of windows in the order of the text that can go on in the middle of an epoch."""
         return build_resumable_loader(windows, WindowSampler(windows), self.num_workers)
 
     def read_dataset(self) -> LineSplits:
+        """Read and check the lines of text of each split."""
         return read_lines(self.dataset, self.data_dir, self.text_column)
 
     def group_related_rows(self, checked: LineSplits) -> RowGroups:

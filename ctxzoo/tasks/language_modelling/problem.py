@@ -64,14 +64,17 @@ class LanguageModelling(Problem, TaskCommands):
     )
 
     def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the fields of the model's configuration for each variant of an architecture."""
         return experiments.get_variants(architecture)
 
     def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        """Return the settings named "paper" or "default" for a variant of an architecture."""
         if name == "paper":
             return set_cell(experiments.build_paper_experiment(architecture, variant), variant)
         return experiments.build_default_experiment(architecture, variant)
 
     def make_tiny(self, experiment: Experiment) -> Experiment:
+        """Return a copy of the settings for a quick trial: one epoch of a very small model."""
         small: dict[str, Any] = {}
         if experiment.start.init_from is None:
             small = {"hidden_size": TINY_SIZE, "word_dim": TINY_SIZE}
@@ -80,6 +83,7 @@ class LanguageModelling(Problem, TaskCommands):
         return experiment.copy_with(epochs=1, tiny=True, **small)
 
     def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        """Read and check the user's lines of text, with groups of equal lines."""
         from ctxzoo.data.own_splits import OwnRows, load_splits_of_files
         from ctxzoo.tasks.language_modelling.reader import check_lines, group_equal_lines, load_lines
 
@@ -92,6 +96,7 @@ class LanguageModelling(Problem, TaskCommands):
         return OwnRows(splits=checked.splits, **vars(group_equal_lines(checked)))
 
     def build_data_module(self, experiment: Experiment) -> Any:
+        """Build the `LanguageModellingDataModule` of an experiment."""
         from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule
 
         data: Any = experiment.data
@@ -108,6 +113,7 @@ class LanguageModelling(Problem, TaskCommands):
         )
 
     def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        """Yield the 5-gram model by counts, the only baseline of language models."""
         from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.language_modelling.baselines import BaselineRun
 
@@ -123,6 +129,7 @@ class LanguageModelling(Problem, TaskCommands):
         return '--text "the beginning of a line"'
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
+        """Return the scores of a checkpoint on a split, by the options of `evaluate` on the command line."""
         from ctxzoo.tasks.language_modelling.task import evaluate
 
         problem_options = {name: value for name, value in problem_options.items() if value is not None}
@@ -131,6 +138,7 @@ class LanguageModelling(Problem, TaskCommands):
         )
 
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        """Print or write continuations of texts, by the options of `predict` on the command line."""
         check_input(options, "text", problem_options["text"])
 
         from ctxzoo.data.text_columns import TEXT_COLUMNS

@@ -131,6 +131,7 @@ def group_equal_lines(checked: LineSplits) -> RowGroups:
 
 
 def _read_file(path: Path, text_column: ColumnNames) -> pa.Table:
+    """Read a file of lines as a table with its text columns: .txt, .jsonl or .parquet, possibly packed."""
     kind = get_unpacked_suffix(path)
     if kind not in ("", *FILE_KINDS):
         raise DatasetFileError(f"{path} is no {', '.join(FILE_KINDS)} file; name one, a folder, or a Hub id")
@@ -161,11 +162,15 @@ def _split_single_text(texts: pa.ChunkedArray) -> list[str]:
 
 
 def _build_dataset(texts: pa.ChunkedArray | list[str]) -> datasets.Dataset:
+    """Build a dataset with one column of texts."""
     column = pa.array(texts, pa.string()) if isinstance(texts, list) else texts
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table({TEXT: column})))
 
 
 def _check_split(location: str, split: datasets.Dataset, text_column: ColumnNames) -> pa.ChunkedArray:
+    """Check the texts of a split and return them in one column without the blank ones; `location` names the split in
+    messages.
+    """
     table: pa.Table = split.with_format("arrow")[:]
     checks = RowChecks(location, len(split))
     names = find_columns(location, split.column_names, {TEXT: (text_column, TEXT_COLUMNS)})[0]
@@ -219,6 +224,7 @@ def sample_text(seed: int = 0, train: int = 600, validation: int = 100, test: in
 
 
 def _draw_line(draws: RandomDraws) -> str:
+    """Draw a sentence of the sample whose verb agrees with its subject, in singular or plural."""
     plural = draws.random() < 0.5
     words = ["the"]
     if draws.random() < 0.4:

@@ -93,9 +93,11 @@ class LanguageModellingTask(ZooTask):
         self._carried: dict[str, State] = {}  # "training" or "scoring" to the state behind its last window
 
     def build_scores(self) -> LanguageModellingScores:
+        """Return empty scores of language models."""
         return LanguageModellingScores()
 
     def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return the mean cross-entropy of the next tokens, plus the model's weighted KL divergence if it has one."""
         output = self._run_model(batch, "training")
         loss = compute_token_losses(output.logits, batch["targets"]).mean()
         weight, divergence = getattr(self.model.config, "kl_lambda", 0.0), output.get("kl")
@@ -109,10 +111,12 @@ class LanguageModellingTask(ZooTask):
         return f"lines of the training split at which the windows begin: {rows}"
 
     def update_scores(self, scores: LanguageModellingScores, batch: dict[str, torch.Tensor], split: str) -> None:
+        """Add the losses of a window's tokens to the scores."""
         output = self._run_model(batch, "scoring")
         scores.update(compute_token_losses(output.logits, batch["targets"]), batch["unknown"])
 
     def compute_scores(self, scores: LanguageModellingScores) -> dict[str, float]:
+        """Return loss and perplexity by name."""
         return scores.compute()
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:

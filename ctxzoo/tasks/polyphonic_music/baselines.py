@@ -76,6 +76,7 @@ class BaselineRun(CountedRun):
         return {"added_to_counts": ADDED}
 
     def fit(self, data: PolyphonicMusicDataModule) -> SimpleModel:
+        """Count the keys of train."""
         variant = self.experiment.model.variant
         logits = fit_baseline(variant, data.pieces("train"))
         numbers = KEYS if variant == KEY_FREQUENCY else logits.size

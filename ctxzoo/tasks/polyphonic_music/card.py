@@ -88,6 +88,7 @@ class PolyphonicMusicCard(TaskCard):
         ]
 
     def describe_data(self, result: RunResult) -> Iterable[str]:
+        """Yield a line that names the configuration of the dataset, if it has one."""
         name = result.settings.get("config_name")
         if name:
             yield f"configuration: `{name}`."
@@ -124,6 +125,7 @@ class PolyphonicMusicCard(TaskCard):
         return {"next": sorted(logits.topk(LIKELIEST).indices.tolist())}
 
     def format_example(self, example: Mapping[str, Any]) -> list[str]:
+        """Return two lines: the steps given and the likeliest keys of the next step."""
         return [f"steps: {example['notes']}", f"likeliest keys of the next: {example['next']}"]
 
     def draw_figures(self, task: Any, data: Any, example: Mapping[str, Any], folder: Path) -> None:

@@ -160,6 +160,7 @@ class MusicPipeline(RowPipeline):
         threshold: float | None = None,
         seed: int = 0,
     ) -> PieceAnswers:
+        """Build the object that continues pieces by steps drawn from the model."""
         return PieceAnswers(
             self.model,
             steps=steps,
@@ -170,6 +171,7 @@ class MusicPipeline(RowPipeline):
         )
 
     def build_row(self, pipeline_input: Any, number: int) -> Row:
+        """Return one input of the pipeline, a piece or a row with one, as a row named by its number."""
         return {
             "piece": number,
             NOTES: pipeline_input[NOTES] if isinstance(pipeline_input, Mapping) else pipeline_input,

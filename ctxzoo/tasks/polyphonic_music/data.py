@@ -37,6 +37,7 @@ class RollBatches(Dataset[dict[str, torch.Tensor]]):
         return self.rolls.lengths()[self.rows] - 1
 
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        """Return the pieces of these numbers as a padded batch, with their rows in `row` (B,)."""
         rows = self.rows[np.asarray(numbers)]
         return {**build_model_inputs([self.rolls.roll(row) for row in rows]), "row": torch.from_numpy(rows)}
 
@@ -138,6 +139,7 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
             self._rolls = {name: Rolls.from_split(split) for name, split in self.load_checked_data().splits.items()}
 
     def batches(self, split: str, *, training: bool) -> RollBatches:
+        """Return the pieces of a split that have two steps or more, to batch."""
         rolls = self.pieces(split)
         rows = np.flatnonzero(rolls.lengths() > 1)
         if not len(rows):
@@ -147,6 +149,7 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
         return RollBatches(rolls, rows)
 
     def read_dataset(self) -> MusicSplits:
+        """Read and check the pieces of each split."""
         return read_music(self.dataset, self.data_dir, self.config_name, grid=self.grid)
 
     def group_related_rows(self, checked: MusicSplits) -> RowGroups:

@@ -116,6 +116,9 @@ def _sum_gate_statistics(statistics: GateStatistics) -> dict[str, torch.Tensor]:
 
 
 def _build_layer_gates(means: dict[str, torch.Tensor], dead_fraction: float) -> LayerGates:
+    """Build the statistics of one layer's gates from the means of the gates and of their squares; the latter are taken
+    out of `means`.
+    """
     deviations = {
         f"{name}_deviation": (means.pop(f"{name}{SQUARED}") - means[name].square()).clamp(min=0).sqrt()
         for name in GATES
@@ -124,6 +127,7 @@ def _build_layer_gates(means: dict[str, torch.Tensor], dead_fraction: float) -> 
 
 
 def _add_values(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the sums of the tensors that have the same name in two dicts."""
     return {name: value + second[name] for name, value in first.items()}
 
 
@@ -227,6 +231,7 @@ class GatesRun(Run):
         return replace(trained, recipe=self.recipe, commit=self.commit, model=model, run=places)
 
     def work(self, *, resume: bool) -> None:
+        """Measure the gates of the trained model and of its initial weights, and write the result file."""
         started, split, seed = time.perf_counter(), self.split, self.experiment.seed
         data = self.trained.build_data()
         data.setup()

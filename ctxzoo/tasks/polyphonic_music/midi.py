@@ -186,6 +186,7 @@ def _read_notes(file: Any, path: Path) -> Iterator[_Note]:
 
 
 def _check_pitch(message: Any, path: Path) -> None:
+    """Raise `DatasetFileError` if the note of a MIDI message is not on a piano; `path` is its file."""
     if not LOWEST_PITCH <= message.note < LOWEST_PITCH + KEYS:
         raise DatasetFileError(
             f"{path}: note {message.note} of channel {message.channel + 1} is none of a piano, {LOWEST_PITCH} to "
@@ -219,6 +220,7 @@ class _Clock:
                 self.speeds.append(message.tempo)
 
     def convert_to_steps(self, tick: int) -> float:
+        """Convert a time in MIDI ticks to steps of the grid, with fractions."""
         last = bisect_right(self.ticks, tick) - 1
         # Multiplied first: half a step stays a half, which moves to the later border.
         return self.steps[last] + float((tick - self.ticks[last]) * self.speeds[last] / self.divisor)
@@ -238,6 +240,7 @@ def _check_note_and_rest_lengths(notes: Sequence[_Note], ticks_per_beat: int, pa
 
 
 def _list_keys_by_step(notes: Sequence[_Note], clock: _Clock, path: Path) -> list[list[int]]:
+    """List for each step of a piece the keys that sound in it, ascending; `path` is named in errors."""
     spans = [
         (
             note.pitch - LOWEST_PITCH,
@@ -262,6 +265,7 @@ def _round_half_up(steps: float) -> int:
 
 
 def _import_mido() -> Any:
+    """Import the library that reads MIDI files, or say how to install it."""
     try:
         import mido
     except ImportError as error:

@@ -72,18 +72,22 @@ class PolyphonicMusic(Problem, TaskCommands):
     )
 
     def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the fields of the model's configuration for each recurrent cell."""
         return CELLS
 
     def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        """Return the settings named "paper" or "default" for a recurrent cell."""
         if name == "paper":
             return set_cell(experiments.build_paper_experiment(architecture, variant), variant)
         return experiments.build_default_experiment(architecture, variant)
 
     def make_tiny(self, experiment: Experiment) -> Experiment:
+        """Return a copy of the settings for a quick trial: one epoch of a very small model."""
         size = {"hidden_size": TINY_SIZE} if experiment.start.init_from is None else {}
         return experiment.copy_with(epochs=1, tiny=True, **size)
 
     def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        """Read and check the user's pieces, with groups of equal pieces."""
         from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
         from ctxzoo.tasks.polyphonic_music.reader import check_music, group_equal_pieces, load_music
 
@@ -100,6 +104,7 @@ class PolyphonicMusic(Problem, TaskCommands):
         return OwnRows(splits=checked.splits, **vars(group_equal_pieces(checked)))
 
     def build_data_module(self, experiment: Experiment) -> Any:
+        """Build the `PolyphonicMusicDataModule` of an experiment."""
         from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 
         data: Any = experiment.data
@@ -112,6 +117,7 @@ class PolyphonicMusic(Problem, TaskCommands):
         )
 
     def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        """Yield the two counts of keys that stand beside the model."""
         from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.polyphonic_music.baselines import KEY_FREQUENCY, KEY_MARKOV, BaselineRun
 
@@ -130,6 +136,7 @@ class PolyphonicMusic(Problem, TaskCommands):
         return f"--file {shlex.quote(str(test))} --row 0 --output continued.mid"
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
+        """Return the scores of a checkpoint on a split, by the options of `evaluate` on the command line."""
         from ctxzoo.tasks.polyphonic_music.task import evaluate
 
         problem_options = {name: value for name, value in problem_options.items() if value is not None}
@@ -138,6 +145,7 @@ class PolyphonicMusic(Problem, TaskCommands):
         )
 
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        """Print or write continuations of pieces, by the options of `predict` on the command line."""
         if options.file is None:
             raise ValueError("give --file, a .mid, .jsonl or .parquet file, or a folder, that begins the music")
         if problem_options["threshold"] is not None and problem_options["temperature"] is not None:
@@ -213,6 +221,7 @@ def _read_pieces(source: Path, grid: Any) -> Any:
 
 
 def _concatenate_splits(splits: Mapping[str, Any]) -> Any:
+    """Return the rows of all splits as one dataset."""
     import datasets
 
     return datasets.concatenate_datasets(list(splits.values()))

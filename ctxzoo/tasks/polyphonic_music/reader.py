@@ -119,6 +119,7 @@ def _load_sample_or_files(dataset: str, path: Path, grid: Grid) -> dict[str, dat
 
 
 def _read_file(path: Path, grid: Grid) -> datasets.Dataset:
+    """Read one MIDI, .jsonl or .parquet file as a dataset of pieces; `grid` says how long a step is."""
     if is_midi(path):
         return datasets.Dataset.from_dict({PIECE: [path.name], NOTES: [read_midi(path, grid)]})
     kind = path.suffix.lower()
@@ -148,6 +149,9 @@ def _read_folder(folder: Path, files: list[Path], grid: Grid) -> dict[str, datas
 
 
 def _read_midi_files(files: list[Path], folder: Path, grid: Grid) -> datasets.Dataset:
+    """Read the MIDI files of a folder as a dataset of pieces, named by their paths in the folder; bad files are skipped
+    or an error, as the reading options say.
+    """
     pieces: dict[str, list[Any]] = {PIECE: [], NOTES: []}
     for file in files:
         name = file.relative_to(folder).as_posix()
@@ -164,6 +168,9 @@ def _read_midi_files(files: list[Path], folder: Path, grid: Grid) -> datasets.Da
 
 
 def _check_split(location: str, split: datasets.Dataset) -> datasets.Dataset:
+    """Check the pieces of a split and return them with two columns, name and keys; `location` names the split in
+    errors.
+    """
     if len(split) == 0:
         raise TextFormatError(f"{location}: no rows; expected at least one piece")
     table: pa.Table = split.with_format("arrow")[:]
@@ -210,6 +217,7 @@ def _read_keys(location: str, notes: pa.Array) -> pa.ListArray:
 
 
 def _is_integer_or_null(kind: pa.DataType) -> bool:
+    """Return whether a type of Arrow is an integer type or that of a column of nulls."""
     return bool(pa.types.is_integer(kind) or pa.types.is_null(kind))
 
 
@@ -241,12 +249,14 @@ def _locate_step(notes: pa.ListArray, step: int) -> tuple[int, int]:
 
 
 def _refuse_first_bad_row(location: str, bad: npt.NDArray[np.bool_], reason: str) -> None:
+    """Raise `TextFormatError` for the first row that is marked in `bad` (rows,), with the reason."""
     row = _find_first_true(bad)
     if row is not None:
         raise TextFormatError(f"{location}, row {row}: {reason}")
 
 
 def _find_first_true(bad: npt.NDArray[np.bool_]) -> int | None:
+    """Return the place of the first True in a (n,) array; None if it has none."""
     return int(bad.argmax()) if bad.any() else None
 
 
@@ -282,6 +292,7 @@ def sample_music(seed: int = 0, train: int = 100, validation: int = 20, test: in
 
 
 def _draw_piece(draws: RandomDraws) -> list[list[int]]:
+    """Draw a piece of the sample, chords with a melody above: for each step the piano keys that sound."""
     tonic, degree, chord = draws.draw_item(TONICS), 0, 0
     steps: list[list[int]] = []
     length = LEAST_STEPS + int(draws.random() * MORE_STEPS)

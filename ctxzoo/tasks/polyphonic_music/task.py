@@ -125,9 +125,11 @@ class PolyphonicMusicTask(ZooTask):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "monitor": self.monitor}}
 
     def build_scores(self) -> MusicScores:
+        """Return empty scores of music models."""
         return MusicScores()
 
     def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return the loss for each piece, summed over its steps, with the KL divergence weighted by the epoch."""
         output = self.model(**select_model_inputs(batch))
         steps = batch["attention_mask"].sum()
         loss: torch.Tensor = output.loss
@@ -151,10 +153,12 @@ class PolyphonicMusicTask(ZooTask):
         return {"row": batch["row"], "steps": mask.sum(dim=1), "nll": losses.sum(dim=1)}
 
     def update_scores(self, scores: MusicScores, batch: dict[str, torch.Tensor], split: str) -> None:
+        """Add the steps of a batch to the scores, without the padding."""
         real = batch["attention_mask"].bool()
         scores.update(self._compute_logits(batch)[real], batch["labels"][real])
 
     def compute_scores(self, scores: MusicScores) -> dict[str, float]:
+        """Return the scores by name."""
         return scores.compute()
 
     def _compute_logits(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:

@@ -156,6 +156,9 @@ class SquadBatches(Dataset[dict[str, torch.Tensor]]):
         return self.split.contexts.lengths()[self.split.context_of[self.rows]]
 
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        """Return the questions of these numbers with their contexts as a padded batch, with spans counted from the
+        extra token at the front.
+        """
         rows = self.rows[np.asarray(numbers)]
         split, limits, tables = self.split, self.limits, self.tables
         context, context_lengths = self._pad_texts(split.contexts, split.context_of[rows], limits.context)
@@ -181,6 +184,9 @@ class SquadBatches(Dataset[dict[str, torch.Tensor]]):
     def _pad_texts(
         self, texts: PreparedTexts, indices: npt.NDArray[np.integer], limit: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Return the word types of the texts at `indices` (B,), padded (B, L) behind an extra token and cut after
+        `limit` words, and their lengths (B,).
+        """
         begins = texts.pointers[indices]
         lengths = np.minimum(texts.pointers[indices + 1] - begins, limit)
         longest = -(-(1 + int(lengths.max())) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE

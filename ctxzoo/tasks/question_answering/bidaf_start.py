@@ -70,6 +70,9 @@ def read_bidaf_checkpoint(path: str, *, needs_variant: bool = True) -> BidafChec
 
 
 def _find_variant(config: BidafConfig, path: str) -> str:
+    """Return the name of the BiDAF variant that has the fields of a configuration; `path` names the checkpoint in
+    errors.
+    """
     for name, fields in BidafConfig.variants.items():
         plain = BidafConfig(**fields)
         same = all(getattr(config, key) == getattr(plain, key) for key in _OF_VARIANTS)
@@ -79,6 +82,7 @@ def _find_variant(config: BidafConfig, path: str) -> str:
 
 
 def _read_vectors_name(path: str) -> str:
+    """Return the name of the word vectors that the model card beside a checkpoint tells."""
     card = cached_file(path, CARD, _raise_exceptions_for_missing_entries=False)
     settings = {} if card is None else parse_settings_table(Path(card).read_text(encoding="utf-8"))
     name = settings.get("word_vectors", LEARNED)

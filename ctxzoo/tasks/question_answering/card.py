@@ -140,10 +140,12 @@ class QuestionAnsweringCard(TaskCard):
         return [["task", "extractive question answering, SQuAD " + str(getattr(config, "squad_version", "2.0"))]]
 
     def format_variant(self, result: RunResult) -> str:
+        """Return the variant with the model's extensions, if it has any."""
         extensions = ", ".join(result.settings.get("extensions") or [])
         return super().format_variant(result) + (f" with {extensions}" if extensions else "")
 
     def describe_comparability(self, result: RunResult) -> str:
+        """Return a table of the paper's scores beside a result on the paper's data; otherwise an empty text."""
         if result.dataset not in PAPER_DATASETS or result.architecture != "bidaf":
             return ""
         rows = [
@@ -154,6 +156,7 @@ class QuestionAnsweringCard(TaskCard):
         return format_card_table(["paper (Patel 2022)", "course split", "F1", "EM"], rows) if rows else ""
 
     def describe_data(self, result: RunResult) -> Iterable[str]:
+        """Yield a line on the rows that the last part of the training saw."""
         if result.settings.get("finish_source"):
             yield f"the last part of the training saw rows of source `{result.settings['finish_source']}` only."
 
@@ -195,17 +198,20 @@ class QuestionAnsweringCard(TaskCard):
         )
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
+        """Answer the question of a card's example by the pipeline of transformers."""
         reader = QuestionAnsweringPipeline(model=model, tokenizer=tokenizer)
         answer: dict[str, Any] = reader(question=inputs["question"], context=inputs["context"])
         return answer
 
     def parse_example(self, text: str) -> dict[str, Any]:
+        """Split the text of `--example` at its first "|" into question and context."""
         question, between, context = text.partition("|")
         if not (between and question.strip() and context.strip()):
             raise ValueError(f'--example {text!r}: expected a question and its context, as "Who came? | Anna came."')
         return {"question": question.strip(), "context": context.strip()}
 
     def make_builtin_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+        """Return a question and a context for a card without data."""
         return {"question": "Where is the lamp?", "context": "The lamp is on the table, beside the window."}
 
     def pick_split_example(self, data: SquadDataModule, split: str) -> dict[str, Any]:
@@ -216,6 +222,7 @@ class QuestionAnsweringCard(TaskCard):
         return {"question": question, "context": context, "gold": answers["text"]}
 
     def format_example(self, example: Mapping[str, Any]) -> list[str]:
+        """Return two lines: the question and the predicted answer, with the gold answers."""
         answer = example["answer"] or "(no answer)"
         gold = f"   (gold: {' | '.join(example['gold'])})" if "gold" in example else ""
         return [f"question: {example['question']}", f"answer:   {answer}{gold}"]

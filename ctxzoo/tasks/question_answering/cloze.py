@@ -63,6 +63,7 @@ class _Cloze:
 
 
 def _tokenize_texts(texts: Iterable[str]) -> list[_TokenizedText]:
+    """Split each text into words as written and in lower case, with their places in the text."""
     tokenized = []
     for text in texts:
         pieces = _PRE_TOKENIZER.pre_tokenize_str(text)
@@ -165,6 +166,9 @@ class _ArticleIndex:
     def _find_clozes_of_phrase(
         self, sentence: _TokenizedText, first: int, last: int, source_paragraph: int
     ) -> Iterator[_Cloze]:
+        """Yield the questions that ask for the words `first` to `last` of a sentence, one for each other paragraph of
+        the article that has the phrase and enough other rare words of the sentence.
+        """
         answer = sentence.lower[first:last]
         candidates = set.intersection(*(self._with_word[word] for word in answer)) - {source_paragraph}
         if not candidates:
@@ -205,6 +209,7 @@ class _ArticleIndex:
             yield first, lasts[::-1]
 
     def _can_begin_or_end_phrase(self, word: str) -> bool:
+        """Return whether a word may be the first or last of an answer: a name, a number or a rare word."""
         return _is_name_or_number(word) or self._information.get(word, 0.0) > RARE_EDGE
 
     def _find_occurrences(self, phrase: list[str], paragraph: int) -> list[int]:
@@ -223,6 +228,7 @@ class _ArticleIndex:
 
 
 def _is_name_or_number(word: str) -> bool:
+    """Return whether a word begins with a capital letter or a digit."""
     return word[0].isupper() or word[0].isdigit()
 
 
@@ -232,15 +238,18 @@ def _are_parts_of_one_name(left: str, right: str) -> bool:
 
 
 def _tokenize_paragraphs(article: Article) -> list[tuple[str, _TokenizedText]]:
+    """Return the paragraphs of an article that are neither too short nor too long, each with its words."""
     cut_ones = zip(article.paragraphs, _tokenize_texts(article.paragraphs), strict=True)
     return [(text, words) for text, words in cut_ones if len(words) in PARAGRAPH_WORDS]
 
 
 def _compute_sampling_weight(sentence: _TokenizedText, cloze: _Cloze) -> int:
+    """Return how much likelier than others a question is drawn: long answers that are names or numbers most."""
     return (cloze.last - cloze.first) ** 2 * (NAME_WEIGHT if _is_name_or_number(sentence.written[cloze.first]) else 1)
 
 
 def _write_question(sentence: _TokenizedText, cloze: _Cloze) -> str:
+    """Return the sentence as a question, with "what", "how many" or "what year" in place of the answer."""
     answer = sentence.written[cloze.first : cloze.last]
     if len(answer) == 1 and _YEAR.fullmatch(answer[0]):
         question_word = "what year"
@@ -253,5 +262,6 @@ def _write_question(sentence: _TokenizedText, cloze: _Cloze) -> str:
 
 
 def _generate_shingles(words: _TokenizedText) -> Iterator[str]:
+    """Yield each run of `SHINGLE` words of a text, joined by blanks, to find texts that share one."""
     for first in range(len(words) - SHINGLE + 1):
         yield " ".join(words.lower[first : first + SHINGLE])

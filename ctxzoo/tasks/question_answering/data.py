@@ -253,6 +253,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         return super().split_dataloader(split)
 
     def batches(self, split: str, *, training: bool) -> SquadBatches:
+        """Return the questions of a split to batch, cut to the lengths of training or of evaluation."""
         assert self._tables is not None, "call setup() first"
         if split not in self._rows:
             raise ValueError(
@@ -264,6 +265,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def read_dataset(self) -> SquadSplits:
+        """Read and check the questions of each split."""
         return read_squad(
             self.dataset,
             data_dir=self.data_dir,
@@ -276,6 +278,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         return group_questions(checked)
 
     def _prepare_splits(self) -> None:
+        """Split the texts of all splits into words once and keep them for later calls."""
         if self._prepared is None:
             data = self.load_checked_data()
             prints = data.fingerprint
@@ -297,6 +300,9 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         return split
 
     def _choose_rows(self, squad: PreparedSquad) -> dict[str, Rows]:
+        """Return for each split the numbers of the rows to use; a test split is the validation split where none is
+        given, and then a part of train is held out to validate on.
+        """
         if "train" not in squad.splits:
             return {}
         train = squad.splits["train"]
@@ -344,6 +350,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         return rows[~is_left_out[rows]] if self._find_source_split(split) == "train" else rows
 
     def _build_tokenizer(self, squad: PreparedSquad) -> WordCharTokenizer:
+        """Build the tokenizer from the words of train, or from those of the given word vectors."""
         if "train" not in squad.counts:
             raise ValueError(
                 f"dataset {self.dataset!r} has no train split to build a vocabulary from; add one, such as a JSON file "

@@ -80,6 +80,9 @@ def plot_similarity(
 
 
 def _mark_answer(axes: Axes, first: int, last: int, rows: int) -> None:
+    """Draw a frame around the answer's columns, `first` to `last`, of a heat map with this many rows, and mark their
+    labels.
+    """
     from matplotlib.patches import Rectangle
 
     box = Rectangle((first - 0.5, -0.5), last - first + 1, rows, fill=False, edgecolor=ANSWER, linewidth=2)
@@ -92,6 +95,9 @@ def _mark_answer(axes: Axes, first: int, last: int, rows: int) -> None:
 
 
 def _check_scores(similarity: NDArray[Any], num_context_words: int, num_question_words: int) -> NDArray[np.float64]:
+    """Return the similarities (context words, question words) in float64, or raise `ValueError` where their shape or a
+    value is wrong.
+    """
     scores = np.asarray(similarity, dtype=np.float64)
     expected = (num_context_words, num_question_words)
     if not all(expected) or scores.shape != expected:

@@ -63,6 +63,7 @@ class QuestionAnswers:
         return [None if name is None else self._build_answer(name, next(predictions)) for name in identifiers]
 
     def _check_row_and_get_id(self, row: Row, source_name: str) -> str | None:
+        """Return the id of a row's question; None for a bad row that is skipped."""
         location = f"{source_name}, row {self.rows}"
         identifier = str(row.get(ID, self.rows))
         self.rows += 1
@@ -77,6 +78,7 @@ class QuestionAnswers:
         return identifier
 
     def _build_answer(self, identifier: str, prediction: dict[str, str | float]) -> Answer:
+        """Convert a prediction of the pipeline to the answer that is written for a row."""
         self.empty += not prediction["answer"]
         self.no_answer_scores[identifier] = float(prediction["no_answer_score"])
         fields = {

@@ -107,6 +107,7 @@ def prepare_squad(
 
 
 def _write_preparation(splits: Mapping[str, datasets.Dataset], folder: Path) -> None:
+    """Split the texts of all splits into words and write words, spans and counts to a folder as arrays."""
     columns = {name: _collect_columns(rows) for name, rows in splits.items()}
     trainer = WordLevelTrainer(vocab_size=2**31 - 1, min_frequency=0, special_tokens=[], show_progress=False)
     tokenizer = Tokenizer(WordLevel())
@@ -137,6 +138,7 @@ def _write_preparation(splits: Mapping[str, datasets.Dataset], folder: Path) -> 
 
 
 def _read_preparation(folder: Path) -> PreparedSquad:
+    """Read what `_write_preparation` wrote to a folder; the arrays stay on disk as memory maps."""
     words = json.loads((folder / "words.json").read_text(encoding="utf-8"))
     counts: dict[str, IntArray] = {}
     splits: dict[str, PreparedSplit] = {}
@@ -164,12 +166,14 @@ class _Columns:
 
 
 def _collect_columns(rows: datasets.Dataset) -> _Columns:
+    """Return the columns of a split, each different context once."""
     index: dict[str, int] = {}
     context_of = np.fromiter((index.setdefault(text, len(index)) for text in rows["context"]), np.int32, len(rows))
     return _Columns(list(rows["id"]), list(index), list(rows["question"]), context_of, list(rows["answers"]))
 
 
 def _tokenize_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> PreparedTexts:
+    """Split texts into words: the number of each word's type, its place in the text, and where each text begins."""
     types: list[IntArray] = []
     offsets: list[IntArray] = []
     lengths: list[int] = []
@@ -185,11 +189,13 @@ def _tokenize_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> PreparedTexts
 
 
 def _split_into_chunks(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the texts in lists of `TEXTS_AT_ONCE`."""
     for start in range(0, len(texts), TEXTS_AT_ONCE):
         yield list(texts[start : start + TEXTS_AT_ONCE])
 
 
 def _refuse_texts_without_words(name: str, split: _Columns, contexts: PreparedTexts, questions: PreparedTexts) -> None:
+    """Raise `ValueError` for the first question or context without a word; `name` is its split."""
     no_words = (questions.lengths() == 0) | (contexts.lengths()[split.context_of] == 0)
     if no_words.any():
         row = int(np.argmax(no_words))
@@ -198,6 +204,9 @@ def _refuse_texts_without_words(name: str, split: _Columns, contexts: PreparedTe
 
 
 def _find_answer_spans(split: _Columns, contexts: PreparedTexts) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Return the first and last word of each row's first answer (rows, 2), and whether the answer begins and ends with
+    them (rows,).
+    """
     spans = np.full((len(split.ids), 2), NO_ANSWER, np.int32)
     exact = np.ones(len(split.ids), np.bool_)
     for row, (text, answers) in enumerate(zip(split.context_of, split.answers, strict=True)):

@@ -78,14 +78,17 @@ class QuestionAnswering(Problem, TaskCommands):
     )
 
     def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the fields of the model's configuration for each variant of an architecture."""
         found: Mapping[str, Mapping[str, Any]] = ARCHITECTURES[architecture].config_class.variants
         return found
 
     def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        """Return the settings named "paper" or "default" for a variant of an architecture."""
         make = experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment
         return make(architecture, variant)
 
     def make_tiny(self, experiment: Experiment) -> Experiment:
+        """Return a copy of the settings for a quick trial: one epoch of a very small model."""
         sizes = TINY if experiment.start.init_from is None else {}
         return experiment.copy_with(epochs=1, tiny=True, **sizes)
 
@@ -162,9 +165,11 @@ class QuestionAnswering(Problem, TaskCommands):
         return begun
 
     def get_folder_name(self, experiment: Experiment) -> str | None:
+        """Return a folder name that tells the paper's settings; None for the user's own data."""
         return None if experiment.data.rows else experiments.build_folder_name(experiment)
 
     def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        """Read and check the user's questions, with groups of questions that share a text."""
         from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
         from ctxzoo.tasks.question_answering.reader import COLUMNS, check_squad, group_questions, load_squad
 
@@ -183,6 +188,7 @@ class QuestionAnswering(Problem, TaskCommands):
         return OwnRows(splits=splits, **vars(group_questions(checked)))
 
     def build_data_module(self, experiment: Experiment) -> Any:
+        """Build the `SquadDataModule` of an experiment."""
         from ctxzoo.tasks.question_answering.data import SquadDataModule
 
         data: Any = experiment.data
@@ -249,6 +255,7 @@ class QuestionAnswering(Problem, TaskCommands):
         return score_articles(task, data, "test" if "test" in splits else "validation")
 
     def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        """Yield the sliding window over words, the only baseline of question answering."""
         from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.question_answering.sliding_window import VARIANT, SlidingWindowRun
 
@@ -264,6 +271,7 @@ class QuestionAnswering(Problem, TaskCommands):
         return '--question "..." --context "..."'
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
+        """Return the scores of a checkpoint on a split, by the options of `evaluate` on the command line."""
         from ctxzoo.tasks.question_answering.task import evaluate
 
         return evaluate(
@@ -277,6 +285,7 @@ class QuestionAnswering(Problem, TaskCommands):
         )
 
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        """Print or write answers to questions, by the options of `predict` on the command line."""
         question, context, na_prob, threshold = (problem_options[option.name] for option in self.predict_options)
         is_typed = question is not None or context is not None
         if is_typed == (options.file is not None):
@@ -346,6 +355,7 @@ def _refuse_other_squad_version(experiment: Experiment, version: str) -> None:
 
 
 def _print_answer(answer: Mapping[str, Any]) -> None:
+    """Print an answer with its place and probability, or that there is none."""
     if answer["answer"]:
         print(answer["answer"])
         print(f"characters {answer['start']} to {answer['end']}, probability {answer['score']:.4f}")

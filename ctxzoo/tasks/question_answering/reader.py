@@ -193,6 +193,7 @@ def group_questions(checked: SquadSplits) -> RowGroups:
 def _decide_version(
     requested: Literal["1.1", "2.0", "auto"], declared: SquadVersion | None, unanswerable_question: str | None
 ) -> SquadVersion:
+    """Return the SQuAD version: the requested one, else the file's, else what the questions show."""
     version = declared if requested == "auto" else requested
     if version == "1.1" and unanswerable_question is not None:
         raise SquadFormatError(
@@ -259,6 +260,7 @@ def _convert_answers(location: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _build_dataset(table: pa.Table, features: datasets.Features) -> datasets.Dataset:
+    """Build a dataset from a table of Arrow whose columns have these features."""
     table = datasets.table.InMemoryTable(table.replace_schema_metadata())
     return datasets.Dataset(table, datasets.DatasetInfo(features=features))
 
@@ -346,6 +348,7 @@ class _CheckedRows:
         return moved
 
     def _replace_answer_starts(self, flat_starts: list[int]) -> None:
+        """Set the `answer_start` of all answers, in the order of the rows."""
         values = iter(flat_starts)
         answers = [
             {"text": row["text"], "answer_start": [next(values) for _ in row["text"]]}
@@ -357,10 +360,12 @@ class _CheckedRows:
         self.dataset = _build_dataset(self._table, features)
 
     def _get_answer_field(self, name: str) -> pa.Array:
+        """Return a field of the answers, "text" or "answer_start", as an array of one list for each row."""
         column = pc.struct_field(self._table.column("answers"), name)
         return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
     def _check_ids_differ(self) -> None:
+        """Leave out, or refuse, rows whose id an earlier row has."""
         ids = self._table.column("id")
         if pc.count_distinct(ids).as_py() == len(ids):
             return
@@ -385,10 +390,12 @@ class _CheckedRows:
         self._is_bad[row] = True
 
     def _describe_row(self, row: int) -> str:
+        """Return where a row stands, with its id, for messages."""
         return f"{self._where}, row {self._numbers[row]} (id {self._table.column('id')[row].as_py()!r})"
 
 
 def _is_blank(texts: pa.Array) -> pa.Array:
+    """Return for each text whether it is empty or has white space only."""
     return pc.equal(pc.binary_length(pc.utf8_trim_whitespace(texts)), 0)
 
 
@@ -404,6 +411,7 @@ def _find_nearest_occurrence(context: str, text: str, start: int) -> int | None:
 
 
 def _describe_wrong_offset(context: str, text: str, start: int, nearest: int | None) -> str:
+    """Return the message for an answer that does not stand at `start` in its context; `nearest` is where it does."""
     if start < 0:
         problem = f"answer_start is {start}; expected 0 or more"
     else:
@@ -443,6 +451,7 @@ def _refuse_saved_to_disk(path: Path) -> None:
 
 
 def _infer_split_name(file: Path) -> str:
+    """Return the split that the name of a file tells; "test" if it tells none."""
     stem = file.stem.lower()
     for word, split in (("train", "train"), ("validation", "validation"), ("dev", "validation")):
         if word in stem:

@@ -99,6 +99,7 @@ class _ParagraphWriter:
         }
 
     def write_paragraphs(self) -> Iterator[Paragraph]:
+        """Yield paragraphs of the sample without end, each with its questions."""
         number = 0
         while True:
             title = f"{self._split.capitalize()} chronicle {number // PARAGRAPHS_PER_TITLE + 1}"
@@ -126,6 +127,7 @@ class _ParagraphWriter:
                 return value
 
     def _draw_entity(self, entity_type: str, used_values: set[str]) -> Entity:
+        """Draw a person, place or thing with its pronouns, none of `used_values`, to which its name is added."""
         name = self._draw_value(entity_type, used_values)
         if entity_type == "person":
             pronouns = ("she", "her") if name.split()[0] in WOMEN else ("he", "him")
@@ -134,6 +136,7 @@ class _ParagraphWriter:
         return Entity(entity_type, ARTICLES[entity_type] + name, pronouns)
 
     def _write_paragraph(self, title: str) -> Paragraph:
+        """Draw the entities and facts of a paragraph and write its text and its questions."""
         draws = self._draws
         used_values: set[str] = set()
         main, side = draws.draw_permutation(list(ARTICLES))[:2]
@@ -290,6 +293,7 @@ def build_squad_features() -> datasets.Features:
 
 
 def _build_row(paragraph: Paragraph, question: Question) -> dict[str, object]:
+    """Return a question as a row in the format of SQuAD."""
     answers = [question.fact] if question.fact is not None else []
     return {
         "id": hashlib.sha1(f"{paragraph.context}\n{question.text}".encode()).hexdigest()[:24],

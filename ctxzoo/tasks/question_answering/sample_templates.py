@@ -42,6 +42,7 @@ class NameWords:
 
 
 def _split_at_blanks(text: str) -> list[str]:
+    """Split a text at its blanks."""
     return text.split()
 
 

@@ -102,15 +102,18 @@ class SlidingWindowRun(CountedRun):
         return {"common_words": COMMON_WORDS}
 
     def build_data_module(self) -> SquadDataModule:
+        """Build the `SquadDataModule` of the experiment, for words only."""
         one: Any = self.experiment
         return SquadDataModule(
             one.source, data_dir=one.run.data_dir, squad_version=one.data.squad_version, characters=False
         )
 
     def fit(self, data: SquadDataModule) -> SimpleModel:
+        """Set up the sliding window with the word counts of the data."""
         reader = SlidingWindow(data.texts("train")["context"][:])
 
         def score_split(split: str) -> dict[str, float]:
+            """Return exact match and F1 in percent, and the number of questions, of a split."""
             rows = data.texts(split)
             columns = (rows[name][:] for name in ("question", "context", "answers"))
             scores_of_rows = [

@@ -76,6 +76,7 @@ def read_questions(file: Path) -> list[dict[str, str]]:
 
 
 def _read_version(value: object) -> SquadVersion | None:
+    """Return the SQuAD version that the value of "version" names; None for any other."""
     number = value.lower().lstrip("v") if isinstance(value, str) else ""
     if number.startswith("2"):
         return "2.0"
@@ -150,12 +151,14 @@ def _read_answers(file: str, question: dict[str, Any], location: str) -> dict[st
 
 
 def _require_mapping(file: str, value: object, location: str) -> dict[str, Any]:
+    """Return a JSON value if it is an object, else raise `SquadFormatError` with file and location."""
     if not isinstance(value, dict):
         raise SquadFormatError(f"{file}, {location}: {_shorten_json(value)}; expected a JSON object")
     return value
 
 
 def _require_member(file: str, value: object, key: str, expected_type: type, location: str) -> Any:
+    """Return the value of a key of a JSON object if it has the expected type, else raise `SquadFormatError`."""
     mapping = _require_mapping(file, value, location)
     if key not in mapping:
         raise SquadFormatError(f"{file}, {location}: no key {key!r}; found {', '.join(mapping) or 'none'}")
@@ -168,5 +171,6 @@ def _require_member(file: str, value: object, key: str, expected_type: type, loc
 
 
 def _shorten_json(value: object) -> str:
+    """Return a value as JSON text of 60 characters at most, for messages."""
     text = json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."

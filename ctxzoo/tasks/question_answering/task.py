@@ -62,9 +62,11 @@ class QuestionAnsweringTask(ZooTask):
         return data if isinstance(data, SquadDataModule) else None
 
     def build_scores(self) -> _Scores:
+        """Return empty scores of question answering."""
         return _Scores()
 
     def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return the mean cross-entropy of the answers' first and last words."""
         loss: torch.Tensor = self.model(**select_model_inputs(batch)).loss
         return loss
 
@@ -74,6 +76,7 @@ class QuestionAnsweringTask(ZooTask):
         return f"questions of the batch: {questions}"
 
     def update_scores(self, scores: _Scores, batch: dict[str, torch.Tensor], split: str) -> None:
+        """Add the loss and the predicted answers of a batch to the scores."""
         outputs = self.model(**select_model_inputs(batch))
         scores.nll.update(outputs.loss, weight=len(batch["input_ids"]))
         if self.data is not None:
@@ -82,11 +85,13 @@ class QuestionAnsweringTask(ZooTask):
             scores.rules.update(*self.data.format_answers(split, batch["row"], spans, may_refuse))
 
     def compute_scores(self, scores: _Scores) -> dict[str, float]:
+        """Return the scores by name; without the data's texts only the loss."""
         if self.data is None:
             return {"nll": float(scores.nll.compute())}
         return scores.compute(self.no_answer_threshold)
 
     def _decode(self, outputs: Any, batch: dict[str, torch.Tensor]) -> AnswerSpans:
+        """Return the likeliest answer of each row of a batch."""
         return decode_answers(outputs, batch["attention_mask"], self.model.config.max_answer_length)
 
 
@@ -105,6 +110,7 @@ class _Scores(Scores):
         self.rules = torchmetrics.MetricCollection(rules, compute_groups=[list(rules)])
 
     def compute(self, tuned_threshold: float | None) -> dict[str, float]:
+        """Return loss, exact match and F1 by name, also at a tuned no-answer threshold where one is given."""
         rules: dict[str, Any] = dict(self.rules.items())  # which makes what each has seen that of all
         values: dict[str, Any] = {"nll": self.nll.compute(), **rules["answers"].compute()}
         spans = rules["spans"].compute()

@@ -72,12 +72,16 @@ def _draw_rows_to_search(num_rows: int, seed: int) -> npt.NDArray[np.int64]:
 
 
 def _fit_rbf_process(x: Numbers, y: Numbers, seed: int) -> Any:
+    """Fit a Gaussian process with the RBF kernel to features x (N, F) and targets y (N,)."""
     kernel = ConstantKernel(1.0) * RBF(np.full(x.shape[1], LENGTH), (1e-3, 1e3)) + WhiteKernel(NOISE, (1e-6, 10.0))
     rows = _draw_rows_to_search(len(x), seed)
     return _refit_on_all_rows(_fit_gaussian_process(kernel, x, y, rows, seed, STARTS - 1), x, y, rows)
 
 
 def _fit_spectral_mixture_process(x: Numbers, y: Numbers, seed: int) -> Any:
+    """Fit a Gaussian process with the spectral mixture kernel to x (N, F) and y (N,): the likeliest of several random
+    starts.
+    """
     rows, best = _draw_rows_to_search(len(x), seed), None
     objective = build_likelihood_objective(
         x[rows], (y[rows] - y[rows].mean()) / y[rows].std()
@@ -139,6 +143,7 @@ class BaselineRun(CountedRun):
         check_protocol_fits_splits(self.experiment)
 
     def fit(self, data: RegressionDataModule) -> SimpleModel:
+        """Fit the baseline of this variant to the scaled rows of train."""
         features = data.scale_all_features()
         train = data.row_indices("train")
         scaled = data.scaling.scale_targets(data.targets)
@@ -146,6 +151,7 @@ class BaselineRun(CountedRun):
         model = ALL_BASELINES[one.model.variant](features[train], scaled[train], one.seed)
 
         def score_split(split: str) -> dict[str, float]:
+            """Return the scores of the fitted model on a split, in units of the target."""
             rows = data.row_indices(split)
             predicted = model.predict(features[rows]) * data.scaling.scales[-1] + data.scaling.offsets[-1]
             scores = RegressionScores()

@@ -73,6 +73,7 @@ class RegressionCard(TaskCard):
         ]
 
     def describe_data(self, result: RunResult) -> Iterable[str]:
+        """Yield a line on the random split of all rows, if the result is of one."""
         if result.fold is not None:
             yield f"random split {result.fold} of all rows."
 
@@ -109,6 +110,7 @@ class RegressionCard(TaskCard):
         return {"predicted": predicted, "features": names, "target": model.config.target_name}
 
     def format_example(self, example: Mapping[str, Any]) -> list[str]:
+        """Return a line for each row: its features and the predicted target."""
         lines = []
         for row, value in zip(example["rows"], example["predicted"], strict=True):
             features = (f"{name}={number}" for name, number in zip(example["features"], row, strict=True))

@@ -83,6 +83,7 @@ class Scaling:
 
 
 def _compute_offsets_and_scales(values: Numbers) -> tuple[Numbers, Numbers]:
+    """Return for each column of values (N, C) its centre and half of its range (C,); dividing by them gives -1 to 1."""
     low, high = values.min(axis=0), values.max(axis=0)
     half = (high - low) / 2
     return (high + low) / 2, np.where(half > 0, half, 1.0)
@@ -102,6 +103,7 @@ class OneSequence(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
         return np.array([len(self.inputs)])
 
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        """Return all rows as one sequence: inputs (1, N, F) and labels (1, N, 1); `numbers` go to `row`."""
         return {
             "inputs_embeds": torch.from_numpy(self.inputs).float().unsqueeze(0),
             "attention_mask": torch.ones(1, len(self.inputs), dtype=torch.int64),
@@ -120,6 +122,7 @@ class PartsOfRows(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
         return len(self.inputs)
 
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        """Return the rows of these numbers as one sequence: inputs (1, n, F) and labels (1, n, 1)."""
         rows = list(numbers)
         return {**OneSequence(self.inputs[rows], self.labels[rows])[[0]], "row": torch.tensor(rows)}
 
@@ -279,6 +282,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         )
 
     def read_dataset(self) -> RegressionSplits:
+        """Read and check features and target of each split."""
         return read_rows(
             self.dataset,
             self.data_dir,
@@ -295,6 +299,9 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
     def _draw_split(
         self, rows: Sequence[RegressionRows], order: npt.NDArray[np.int64]
     ) -> dict[str, npt.NDArray[np.int64]]:
+        """Draw the random split of this number: for each split the places of its rows in `order`; rows of a group stay
+        together.
+        """
         assert self.split_number is not None
         number = len(order)
         if number < LEAST_ROWS:
@@ -313,5 +320,6 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
     def _list_rows_of_splits(
         self, splits: dict[str, RegressionRows], order: npt.NDArray[np.int64]
     ) -> dict[str, npt.NDArray[np.int64]]:
+        """List for each given split the places of its rows in `order`, a permutation of all rows."""
         owner = np.repeat(np.arange(len(splits)), [len(rows) for rows in splits.values()])[order]
         return {split: np.flatnonzero(owner == place) for place, split in enumerate(splits) if split in SPLITS}

@@ -71,6 +71,7 @@ class NumberAnswers:
         return [None if row is None else self._build_answer(next(predicted)) for row in features]
 
     def _read_features(self, row: Row, stream: RowStream) -> list[float] | None:
+        """Return the features of a row as numbers; None for a bad row that is skipped."""
         location = f"{stream.name}, row {self.rows}"
         self.rows += 1
         if isinstance(row.get(VECTOR), (list, tuple)):
@@ -88,6 +89,7 @@ class NumberAnswers:
             return None
 
     def _build_answer(self, value: float) -> Answer:
+        """Convert a predicted number to the answer that is written for a row."""
         fields = {f"predicted_{self.model.config.target_name}": value}
         return Answer(fields=fields, cells=[fields], alone={self.model.config.target_name: value})
 
@@ -98,9 +100,11 @@ class RegressionPipeline(RowPipeline):
     depth = 1
 
     def build_answers(self) -> NumberAnswers:
+        """Build the object that predicts the target of rows."""
         return NumberAnswers(self.model)
 
     def build_row(self, pipeline_input: Any, number: int) -> Row:
+        """Return one input of the pipeline, a dict or a list of features, as a row."""
         if isinstance(pipeline_input, Mapping):
             return dict(pipeline_input)
         names = self.model.config.feature_names

@@ -69,18 +69,22 @@ class Regression(Problem, TaskCommands):
     predict_options = (Option("numbers", f'the features of one row, with "{BETWEEN}" between them'),)
 
     def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the fields of the model's configuration for each kind of attention."""
         return ATTENTIONS
 
     def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        """Return the settings named "paper" or "default" for a kind of attention."""
         make = experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment
         return make(architecture, variant)
 
     def make_tiny(self, experiment: Experiment) -> Experiment:
+        """Return a copy of the settings for a quick trial: two epochs of a very small model."""
         new = experiment.start.init_from is None
         sizes = dict.fromkeys(("hidden_size", "inner_size", "num_features"), TINY_SIZE) if new else {}
         return experiment.copy_with(epochs=2, tiny=True, **sizes)
 
     def check(self, experiment: Experiment) -> None:
+        """Raise `ValueError` where settings of the split or of the norm contradict each other."""
         super().check(experiment)
         check_protocol_fits_splits(experiment)
         model: Any = experiment.model
@@ -90,6 +94,7 @@ class Regression(Problem, TaskCommands):
             )
 
     def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        """Read and check the user's rows of numbers, with the groups that stay in one split."""
         import datasets
         import numpy as np
 
@@ -115,6 +120,7 @@ class Regression(Problem, TaskCommands):
         return OwnRows(splits=tables, **vars(group_rows(checked, data.group_column)))
 
     def build_data_module(self, experiment: Experiment) -> Any:
+        """Build the `RegressionDataModule` of an experiment."""
         import pyarrow.parquet as pq
 
         from ctxzoo.tasks.regression.data import RegressionDataModule
@@ -147,6 +153,7 @@ class Regression(Problem, TaskCommands):
         return task
 
     def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        """Yield the mean of the target and gradient boosting."""
         from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.regression.baselines import BOOSTING, TREES, BaselineRun
 
@@ -160,6 +167,7 @@ class Regression(Problem, TaskCommands):
         return f"--file {shlex.quote(str(test))} --output predicted.csv"
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
+        """Return the scores of a checkpoint on a split, by the options of `evaluate` on the command line."""
         from ctxzoo.tasks.regression.task import evaluate
 
         problem_options = {name: value for name, value in problem_options.items() if value is not None}
@@ -168,6 +176,7 @@ class Regression(Problem, TaskCommands):
         )
 
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        """Print or write the predicted target of rows, by the options of `predict` on the command line."""
         check_input(options, "numbers", problem_options["numbers"])
         row = None if problem_options["numbers"] is None else parse_row(problem_options["numbers"])
 

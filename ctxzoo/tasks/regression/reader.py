@@ -280,6 +280,7 @@ def read_number_column(checks: RowChecks, table: pa.Table, name: str) -> Numbers
 
 
 def _choose_target_column(location: str, columns: list[str], target_column: str | None) -> str:
+    """Return the column to predict: the named one, the one that is called as in our samples, or the last."""
     if target_column is not None and target_column not in columns:
         raise TextFormatError(f"{location}: no column {target_column!r} to predict; there are {columns}")
     if len(columns) < 2:
@@ -312,6 +313,7 @@ def _select_feature_columns(location: str, table: pa.Table, target: str, width: 
 
 
 def _read_group_keys(checks: RowChecks, columns: pa.Table, name: str) -> list[Hashable]:
+    """Return the value of the group column of each row; rows without one are refused."""
     if name not in columns.column_names:
         raise TextFormatError(f"{checks.location}: no column {name!r} of groups; there are {columns.column_names}")
     column = columns.column(name)
@@ -348,6 +350,7 @@ def sample_rows(seed: int = 0, train: int = 120, validation: int = 20, test: int
 
 
 def _draw_row(draws: RandomDraws) -> tuple[float, float, float, float]:
+    """Draw a row of the sample: day, height, noise that tells nothing, and the level to predict."""
     day, height, noise = DAYS * draws.random(), 2 * draws.random() - 1, draws.random()
     error = ERROR * (draws.random() + draws.random() - 1)
     level = math.sin(2 * math.pi * day / TURN + SHIFT * height) + TREND * day + error

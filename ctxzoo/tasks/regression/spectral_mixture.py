@@ -70,14 +70,17 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
 
     @property
     def hyperparameter_weights(self) -> Hyperparameter:
+        """The weights of the components (Q,), for scikit-learn."""
         return Hyperparameter("weights", "numeric", self.parameter_bounds, len(self.weights))
 
     @property
     def hyperparameter_means(self) -> Hyperparameter:
+        """The mean frequencies of the components, flattened, for scikit-learn."""
         return Hyperparameter("means", "numeric", self.parameter_bounds, len(self.means))
 
     @property
     def hyperparameter_deviations(self) -> Hyperparameter:
+        """The deviations of the frequencies, flattened, for scikit-learn."""
         return Hyperparameter("deviations", "numeric", self.parameter_bounds, len(self.deviations))
 
     def __call__(self, X: Numbers, Y: Numbers | None = None, eval_gradient: bool = False) -> Any:
@@ -138,6 +141,7 @@ def build_likelihood_objective(x: Numbers, y: Numbers) -> Callable[[Numbers], tu
     number, size = x.shape
 
     def objective(theta: Numbers) -> tuple[float, Numbers]:
+        """Return the negative log-likelihood and its gradient at `theta`, the logarithms of the kernel's parameters."""
         values = torch.from_numpy(theta).exp()
         components = (len(theta) - 1) // (2 * size + 1)
         deviations, means = values[: 2 * components * size].view(2, components, size)

@@ -62,9 +62,11 @@ class RegressionTask(ZooTask):
     default_optimizer = OptimizerArgs(learning_rate=1e-2)
 
     def build_scores(self) -> RegressionScores:
+        """Return empty scores of regression."""
         return RegressionScores()
 
     def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return the model's loss on a batch."""
         loss: torch.Tensor = self.model(**select_model_inputs(batch)).loss
         return loss
 
@@ -82,9 +84,11 @@ class RegressionTask(ZooTask):
         return {"row": rows, "predicted": predicted, "targets": targets}
 
     def update_scores(self, scores: RegressionScores, batch: dict[str, torch.Tensor], split: str) -> None:
+        """Add the predictions and targets of a batch to the scores."""
         scores.update(*self._get_predictions_and_targets(batch))
 
     def compute_scores(self, scores: RegressionScores) -> dict[str, float]:
+        """Return the errors by name."""
         return scores.compute()
 
     def _get_predictions_and_targets(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:

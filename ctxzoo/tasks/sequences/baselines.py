@@ -137,11 +137,13 @@ class CountedSessions(CountedRun):
         return {"unknown_are_misses": True} if self.counts_unknown_as_misses else {}
 
     def fit(self, data: Any) -> SimpleModel:
+        """Count the sessions of train for the baseline of this variant."""
         variant, num_items = self.experiment.model.variant, len(data.names)
         scorer = self.baselines[variant](data.get_ids("train"), num_items)
         numbers = num_items ** (1 if variant in NUMBERS_OF_ITEMS else 2)
 
         def score_split(split: str) -> dict[str, float]:
+            """Return the scores of the counted model on a split, with the count of unknown targets."""
             ids = data.get_ids(split)
             what = f"{variant}, scored on {format_count(len(ids), data.kind.several)}"
             remaining = RemainingTime(what, data.kind.several) if len(ids) >= MANY_SEQUENCES else None

@@ -53,6 +53,7 @@ class SequenceCard(TaskCard):
     head: ClassVar[str]
 
     def describe_data(self, result: RunResult) -> Iterable[str]:
+        """Yield lines on the longest history that a prediction sees, and on targets unknown to the training."""
         longest = result.settings.get("max_length")
         if longest:
             yield f"a prediction sees the last {longest} {self.kind.things} of its {self.kind.one} at most."
@@ -90,6 +91,7 @@ class SequenceCard(TaskCard):
         return dict(zip(self.example_keys, (*arguments, [name for name, _ in predictions]), strict=True))
 
     def format_example(self, example: Mapping[str, Any]) -> list[str]:
+        """Return a line with a history and the names predicted after it."""
         found = ", ".join(example[self.example_keys[-1]])
         return [f"after the {self.kind.things} {example['history']}: {found}"]
 

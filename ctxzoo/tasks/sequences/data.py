@@ -90,6 +90,7 @@ def collate_histories(histories: Sequence[History]) -> dict[str, torch.Tensor]:
 
 
 def _pad_rows(rows: Sequence[npt.NDArray[Any]], dtype: torch.dtype) -> torch.Tensor:
+    """Return the rows of numbers as one tensor (rows, longest), with zeros behind shorter ones."""
     padded = torch.zeros((len(rows), max(map(len, rows))), dtype=dtype)
     for number, row in enumerate(rows):
         padded[number, : len(row)] = torch.from_numpy(row)
@@ -123,6 +124,7 @@ class SequenceBatches(Dataset[dict[str, torch.Tensor]]):
         return np.array([len(piece) - self.unread for piece in self.pieces])
 
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        """Return the sequences of these numbers as a padded batch, with their numbers in `row` (B,)."""
         rows: Rows = np.asarray(numbers, np.int64)
         return {**self.inputs([self.pieces[row] for row in rows]), "row": torch.from_numpy(rows)}
 
@@ -198,6 +200,7 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         self._sequences: dict[str, list[Piece]] = {}
 
     def read_dataset(self) -> SequenceSplits:
+        """Read and check the sessions or histories of each split."""
         return read_sequences(self.kind, self.dataset, self.data_dir, self.columns)
 
     def group_related_rows(self, checked: SequenceSplits) -> RowGroups:
@@ -252,6 +255,7 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
             record_note(where, f"rows with one of the {things} alone, in which nothing is predicted", lengths.count(1))
 
     def batches(self, split: str, *, training: bool) -> SequenceBatches:
+        """Return the sequences of a split that have something to predict, to batch."""
         pieces = self.sequences(split)
         if not pieces:
             raise TextFormatError(

@@ -107,6 +107,7 @@ class SequenceAnswers:
         return answers
 
     def _answer_row(self, row: Row) -> Answer:
+        """Return the ranking of what follows a row's session or history; unknown items are left out."""
         name = next(iter(row.values()))
         things = list(zip(*(row.pop(column) for column in self.kind.columns), strict=True))
         known_things = [list(part) for part in zip(*(thing for thing in things if thing[0] in self.known), strict=True)]
@@ -132,13 +133,16 @@ class SessionPipeline(RowPipeline):
     depth = 1
 
     def build_answers(self, *, top_k: int | None = None, only_new: bool = False) -> SequenceAnswers:
+        """Build the object that recommends the `top_k` likeliest next items of sessions."""
         return SequenceAnswers(SESSIONS, self.model, k=top_k, only_new=only_new)
 
     def build_row(self, pipeline_input: Any, number: int) -> Row:
+        """Return one input of the pipeline, a list of items or a row with one, as a row."""
         items = pipeline_input[ITEMS] if isinstance(pipeline_input, Mapping) else pipeline_input
         return {SESSIONS.ids[0]: str(number), ITEMS: [format_name(item, "item") for item in items]}
 
     def convert_answer(self, answer: Any) -> Any:
+        """Return an answer without the name of its session."""
         return {name: value for name, value in answer.items() if name not in SESSIONS.ids}
 
 
@@ -148,9 +152,11 @@ class EventPipeline(RowPipeline):
     depth = 0
 
     def build_answers(self, *, top_k: int | None = None) -> SequenceAnswers:
+        """Build the object that predicts the `top_k` likeliest next events of histories."""
         return SequenceAnswers(HISTORIES, self.model, k=top_k)
 
     def build_row(self, pipeline_input: Any, number: int) -> Row:
+        """Return one input of the pipeline, a dict of events and times, as a row with times in seconds."""
         if not isinstance(pipeline_input, Mapping) or not {EVENTS, TIMES} <= pipeline_input.keys():
             raise ValueError(f"input {number} is {pipeline_input!r:.80}; expected a dict of {EVENTS!r} and {TIMES!r}")
         if len(pipeline_input[EVENTS]) != len(pipeline_input[TIMES]):
@@ -161,6 +167,7 @@ class EventPipeline(RowPipeline):
         return {HISTORIES.ids[0]: str(number), EVENTS: names, TIMES: convert_to_seconds(pipeline_input[TIMES])}
 
     def convert_answer(self, answer: Any) -> Any:
+        """Return an answer without the name of its history."""
         return {name: value for name, value in answer.items() if name not in HISTORIES.ids}
 
 

@@ -62,10 +62,12 @@ class SequenceProblem(Problem, TaskCommands):
         return kinds.SESSIONS if self.name == SESSIONS else kinds.HISTORIES
 
     def make_tiny(self, experiment: Experiment) -> Experiment:
+        """Return a copy of the settings for a quick trial: one epoch of a very small model."""
         new = experiment.start.init_from is None
         return experiment.copy_with(epochs=1, tiny=True, **(TINY[self.name] if new else {}))
 
     def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        """Read and check the user's sessions or histories, with groups of equal ones."""
         from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
         from ctxzoo.tasks.sequences.reader import check_sequences, group_equal_sequences, load_sequences
 
@@ -100,6 +102,7 @@ class SequenceProblem(Problem, TaskCommands):
         )
 
     def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        """Yield popularity, and item-kNN or a Markov chain where the problem has it."""
         from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.sequences.baselines import CountedEvents, CountedSessions
 
@@ -140,6 +143,7 @@ class SequenceProblem(Problem, TaskCommands):
         return f"--history {shlex.quote(f' {BETWEEN} '.join(shown))}"
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
+        """Return the scores of a checkpoint on a split, by the options of `evaluate` on the command line."""
         from ctxzoo.tasks.sequences.task import evaluate_histories, evaluate_sessions
 
         score: Any = evaluate_sessions if self.name == SESSIONS else evaluate_histories
@@ -150,6 +154,7 @@ class SequenceProblem(Problem, TaskCommands):
         return scores
 
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        """Print or write what follows sessions or histories, by the options of `predict` on the command line."""
         check_input(options, "history", problem_options["history"])
         history = None if problem_options["history"] is None else self.parse_history(problem_options["history"])
 
@@ -206,9 +211,11 @@ class SessionRecommendation(SequenceProblem):
     )
 
     def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the fields of the model's configuration for each variant of an architecture."""
         return SESSION_VARIANTS[architecture]
 
     def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        """Return the settings named "paper" or "default" for a variant of an architecture."""
         make = (
             experiments.build_session_paper_experiment
             if name == "paper"
@@ -255,9 +262,11 @@ class NextEvent(SequenceProblem):
     )
 
     def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the fields of the model's configuration for each variant of an architecture."""
         return EVENT_VARIANTS[architecture]
 
     def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        """Return the settings named "paper" or "default" for a variant of an architecture."""
         make = (
             experiments.build_event_paper_experiment if name == "paper" else experiments.build_event_default_experiment
         )

@@ -306,6 +306,7 @@ def _load_names_by_id(
 
 
 def _look_up_names(location: str, ids: Sequence[int], names: Mapping[int, str], table: str) -> list[str]:
+    """Return the names of item ids by the dataset's table of names, called `table` in errors."""
     unknown = next((item for item in ids if item not in names), None)
     if unknown is not None:
         raise TextFormatError(f"{location}: item {unknown!r} is not in the table of {table}")
@@ -313,6 +314,9 @@ def _look_up_names(location: str, ids: Sequence[int], names: Mapping[int, str], 
 
 
 def _check_split(kind: SequenceKind, location: str, split: datasets.Dataset) -> datasets.Dataset:
+    """Check the sequences of a split and return them with columns of their name, items and times; `location` names the
+    split in errors.
+    """
     if len(split) == 0:
         raise TextFormatError(f"{location}: no rows; expected at least one {kind.one}")
     table: pa.Table = split.with_format("arrow")[:]
@@ -349,6 +353,9 @@ def _read_list_column(
 
 
 def _check_times(location: str, table: pa.Table, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return the times of all events of a split in one array, in seconds, or raise `TextFormatError`; `lengths` (rows,)
+    are the numbers of events.
+    """
     num_times, flat = _read_list_column(location, table, TIMES, "numbers or dates")
     if (num_times != lengths).any():
         row = int((num_times != lengths).argmax())

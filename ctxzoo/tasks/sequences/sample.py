@@ -70,6 +70,7 @@ def _generate_splits(
     seed: int,
     sizes: Sequence[int],
 ) -> dict[str, datasets.Dataset]:
+    """Generate the splits of a sample: `draw` draws one sequence as its columns, `sizes` says how many."""
 
     def generate_split(draws: RandomDraws, num_sequences: int, split: str) -> dict[str, list[Any]]:
         drawn = zip(*(draw(draws) for _ in range(num_sequences)), strict=True)
@@ -80,6 +81,7 @@ def _generate_splits(
 
 
 def _generate_session(draws: RandomDraws) -> tuple[list[Any], ...]:
+    """Draw a session: a list of items of a few shelves, alone in a tuple."""
     liked = [draws.draw_integer(len(SHELVES)) for _ in range(LIKED)]
     shelf, item = liked[0], draws.draw_integer(THINGS)
     steps = []
@@ -97,6 +99,7 @@ def _generate_session(draws: RandomDraws) -> tuple[list[Any], ...]:
 
 
 def _generate_history(draws: RandomDraws) -> tuple[list[Any], ...]:
+    """Draw a history: a list of events and a list of their times in seconds."""
     kind, time = draws.draw_integer(len(CARE)), BEGIN + 400 * DAY * draws.random()
     events, times = [], []
     for _ in range(LEAST_EVENTS + draws.draw_integer(MORE_EVENTS)):

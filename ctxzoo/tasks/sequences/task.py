@@ -114,9 +114,11 @@ class SequenceTask(ZooTask):
         super().__init__(model_config, pretrained, model=model, **optimizer_args)
 
     def build_scores(self) -> SequenceScores:
+        """Return empty scores of rankings."""
         return self.scores_class(self.hparams["ties"])
 
     def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return the model's loss on a batch."""
         loss: torch.Tensor = self.model(**select_model_inputs(batch)).loss
         return loss
 
@@ -143,11 +145,13 @@ class SequenceTask(ZooTask):
         return {"row": batch["row"], "predictions": counts.sum(dim=1), "ranks": ranks}
 
     def update_scores(self, scores: SequenceScores, batch: dict[str, torch.Tensor], split: str) -> None:
+        """Add the ranks of a batch's targets to the scores, without ignored positions."""
         logits, labels = self.compute_logits_and_labels(select_model_inputs(batch))
         counts = labels != IGNORED
         scores.update(logits[counts].float(), labels[counts])  # float: also under mixed precision
 
     def compute_scores(self, scores: SequenceScores) -> dict[str, float]:
+        """Return the scores by name."""
         return scores.compute()
 
 
@@ -164,14 +168,17 @@ class SessionRecommendationTask(SequenceTask):
     kind, scores_class = SESSIONS, SessionScores
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
+        """Step the optimizer, then let the model bring its parameters back into their allowed ranges."""
         super().optimizer_step(*args, **kwargs)
         self.model.project_parameters()
 
     def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return the loss for each session, summed over its positions."""
         loss: torch.Tensor = self.model(**select_model_inputs(batch), every_position=True).loss
         return loss * (batch["labels"] != IGNORED).sum() / len(batch["labels"])
 
     def compute_logits_and_labels(self, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return logits (B, L, items) at every position and the next items (B, L)."""
         labels = inputs.pop("labels")
         return self.model(**inputs, every_position=True).logits, labels
 
@@ -187,6 +194,7 @@ class NextEventTask(SequenceTask):
     kind, scores_class = HISTORIES, EventScores
 
     def compute_logits_and_labels(self, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return logits (B, L-1, events) at all events but the last, and the events that follow (B, L-1)."""
         labels = inputs.pop("labels")
         return self.model(**inputs).logits[:, :-1], labels[:, 1:]
 
@@ -298,6 +306,7 @@ def _evaluate_sequences(
     data_options: Mapping[str, Any],
     run_options: Mapping[str, Any],
 ) -> dict[str, float]:
+    """Return the scores of a checkpoint on a split of sessions or histories, with the names that the model knows."""
     task = load_task(task_class, checkpoint)
     task.scores["test"] = task_class.scores_class(ties)
     config = task.model.config

@@ -77,6 +77,9 @@ def fit_tfidf_by_party(data: VoteDataModule) -> Probabilities:
 
 
 def _fit_tfidf_with_penalty(data: VoteDataModule, inverse_penalty: float) -> Probabilities:
+    """Fit for each party a logistic regression from a bill's words (TF-IDF) to its yeas, and return the probability of
+    a yea (bills, legislators); `inverse_penalty` is scikit-learn's C.
+    """
     yea, has_vote = list_training_votes(data)
     known = np.flatnonzero(data.bill_ids >= 0)
     transformer = TfidfTransformer(sublinear_tf=True).fit(data.bags[known])
@@ -129,6 +132,7 @@ class BaselineRun(CountedRun):
     goes_on = True
 
     def fit(self, data: VoteDataModule) -> SimpleModel:
+        """Fit the baseline of this variant to the votes of train."""
         floor = self.experiment.model.variant
         probabilities = BASELINES[floor](data)
         return SimpleModel(

@@ -69,6 +69,7 @@ class VotePredictionCard(TaskCard):
         ]
 
     def describe_data(self, result: RunResult) -> Iterable[str]:
+        """Yield a line on what of a bill's text is an input."""
         yield (
             "texts are read as bags of words, without stop words and without words that tell how a vote ended; no "
             "count of "
@@ -93,6 +94,7 @@ class VotePredictionCard(TaskCard):
         )
 
     def parse_example(self, text: str) -> dict[str, Any]:
+        """Return the text of `--example` as the text of a new bill."""
         return {"text": text}
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,6 +107,7 @@ class VotePredictionCard(TaskCard):
         return {"votes": [[name, round(yea, 4)] for name, yea in votes], "bill": bill}
 
     def format_example(self, example: Mapping[str, Any]) -> list[str]:
+        """Return a line with a bill and how likely some legislators say yea to it."""
         votes = ", ".join(f"{name} {yea:.2f}" for name, yea in example["votes"])
         what = repr(example["text"]) if example["bill"] == NEW_BILL else f"bill {example['bill']}"
         return [f"how likely is a yea to {what}: {votes}"]
@@ -118,6 +121,7 @@ class VotePredictionCard(TaskCard):
 
 
 def _format_votes(votes: Any) -> str:
+    """Return votes as the text of a list of tuples."""
     return str([tuple(vote) for vote in votes])
 
 

@@ -89,6 +89,7 @@ class VoteBatches(Dataset[dict[str, torch.Tensor]]):
         return np.zeros(len(self), np.int64)
 
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        """Return the bills of these numbers as a batch: words (B, vocabulary), votes and labels (B, legislators)."""
         rows: Rows = np.asarray(numbers, np.int64)
         bills = self.bills[rows]
         return {
@@ -260,6 +261,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         return cells
 
     def batches(self, split: str, *, training: bool) -> VoteBatches:
+        """Return the bills of a split on which a known legislator votes, to batch."""
         vote_batches = VoteBatches(self, split)
         unknown = len(self.load_checked_data().splits[split].votes) - int((~np.isnan(vote_batches.labels)).sum())
         record_note(
@@ -273,6 +275,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         return vote_batches
 
     def read_dataset(self) -> VoteSplits:
+        """Read and check the votes of each split and the texts of the bills."""
         return read_votes(self.dataset, self.data_dir, self.configuration, columns=self.columns, texts=self.texts_file)
 
     def group_related_rows(self, checked: VoteSplits) -> RowGroups:

@@ -185,6 +185,7 @@ class VoteAnswers:
 
     @torch.no_grad()
     def _predict_bills(self, bills_to_predict: Sequence[Bill]) -> None:
+        """Predict all legislators' votes on the bills without a prediction, and keep them in `predicted`."""
         bills = [bill for bill in dict.fromkeys(bills_to_predict) if bill not in self.predicted]
         if not bills:
             return
@@ -202,6 +203,7 @@ class VoteAnswers:
         self.predicted |= dict(zip(bills, logits.float().sigmoid().cpu().numpy(), strict=True))
 
     def _build_answer(self, bill: Bill, legislator: str | None) -> Answer:
+        """Return the answer that is written for a bill: the vote of one legislator, or with None those of all."""
         yeas = self.predicted[bill]
         if legislator is not None:
             yea = float(yeas[self.places[legislator]])
@@ -223,6 +225,7 @@ class VotePipeline(RowPipeline):
     depth = 0
 
     def build_answers(self, *, known: KnownVotes | None = None) -> VoteAnswers:
+        """Build the object that predicts votes; `known` are votes that the model is told."""
         names = set(get_legislator_names(self.model))
         unknown = [name for votes in (known or {}).values() for name in votes if name not in names]
         if unknown:
@@ -230,6 +233,7 @@ class VotePipeline(RowPipeline):
         return VoteAnswers(self.model, VoteColumns(), known=known)
 
     def build_row(self, pipeline_input: Any, number: int) -> Row:
+        """Return one input of the pipeline, a bill's text or a row, as a row."""
         return (
             dict(pipeline_input)
             if isinstance(pipeline_input, Mapping)

@@ -73,13 +73,16 @@ class VotePrediction(Problem, TaskCommands):
     )
 
     def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the fields of the model's configuration for each variant of an architecture."""
         return VARIANTS[architecture]
 
     def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        """Return the settings named "paper" or "default" for a variant of an architecture."""
         make = experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment
         return make(architecture, variant)
 
     def make_tiny(self, experiment: Experiment) -> Experiment:
+        """Return a copy of the settings for a quick trial: one epoch of a very small model."""
         sizes = TINY.get(experiment.model.architecture, {}) if experiment.start.init_from is None else {}
         return experiment.copy_with(epochs=1, tiny=True, **sizes)
 
@@ -102,6 +105,7 @@ class VotePrediction(Problem, TaskCommands):
         return experiment.copy_with(cut_outcomes=config.cut_outcomes)
 
     def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        """Read and check the user's votes, with groups of rows that stay in one split."""
         import datasets
 
         from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
@@ -145,6 +149,7 @@ class VotePrediction(Problem, TaskCommands):
         )
 
     def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        """Yield majorities on a bill and, where rows have the columns for it, a linear model of its words."""
         import pyarrow.compute as pc
         import pyarrow.parquet as pq
 
@@ -192,6 +197,7 @@ class VotePrediction(Problem, TaskCommands):
         return f"--bill {shlex.quote(model.config.get_bill_names()[0])}"
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
+        """Return the scores of a checkpoint on a split, by the options of `evaluate` on the command line."""
         from ctxzoo.tasks.vote_prediction.task import evaluate
 
         problem_options = {name: value for name, value in problem_options.items() if value is not None}
@@ -200,6 +206,7 @@ class VotePrediction(Problem, TaskCommands):
         )
 
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        """Print or write predicted votes on bills, by the options of `predict` on the command line."""
         text, bill = problem_options["text"], problem_options["bill"]
         if (text is None and bill is None) == (options.file is None):
             raise ValueError("give --text, --bill, or both, or else --file")

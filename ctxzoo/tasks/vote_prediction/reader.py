@@ -244,6 +244,7 @@ def _take_first_value(
 
 
 def _read_vote_file(path: Path, text_columns: tuple[str, ...]) -> pa.Table:
+    """Read a file of votes, .csv, .tsv, .jsonl or .parquet, as a table; `text_columns` are read as text."""
     kind = get_unpacked_suffix(path)
     if kind not in VOTE_FILES:
         raise DatasetFileError(f"{path} is no {', '.join(VOTE_FILES)} file; name one, a folder, or a Hub id")

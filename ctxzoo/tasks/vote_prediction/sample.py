@@ -67,6 +67,7 @@ def sample_votes(seed: int = 0, legislators: int = 24, bills: int = 120) -> dict
 
 
 def _draw_bill_text(draws: RandomDraws, lean: float) -> str:
+    """Draw ten words on one subject; a lean of 1 to -1 says how often they speak for one side."""
     subject = draws.draw_item(list(SUBJECTS))
     words = []
     for _ in range(10):

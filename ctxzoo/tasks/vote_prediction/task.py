@@ -89,9 +89,11 @@ class VotePredictionTask(ZooTask):
         super().__init__(model_config, pretrained, model=model, **optimizer_args)
 
     def build_scores(self) -> VoteScores:
+        """Return empty scores of votes."""
         return VoteScores()
 
     def get_parameter_groups(self) -> Iterable[Any]:
+        """Return the parameters for the optimizer, those that read texts with a learning rate of their own."""
         texts = list(self.model.text_parameters())
         if self.hparams["text_learning_rate"] is None or not texts:
             return list(self.parameters())
@@ -100,6 +102,7 @@ class VotePredictionTask(ZooTask):
         return [{"params": others}, {"params": texts, "lr": self.hparams["text_learning_rate"]}]
 
     def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return the model's loss on a batch of bills."""
         loss: torch.Tensor = self.model(**select_model_inputs(batch)).loss
         return loss
 
@@ -112,12 +115,15 @@ class VotePredictionTask(ZooTask):
         return {"row": batch["row"], "logits": self._compute_logits(batch)}
 
     def update_scores(self, scores: VoteScores, batch: dict[str, torch.Tensor], split: str) -> None:
+        """Add the votes of a batch of bills to the scores."""
         scores.update(self._compute_logits(batch), batch["labels"])
 
     def compute_scores(self, scores: VoteScores) -> dict[str, float]:
+        """Return the scores by name."""
         return scores.compute()
 
     def _compute_logits(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return the logits of a yea (B, legislators) of a batch of B bills."""
         inputs = {name: value for name, value in select_model_inputs(batch).items() if name != "labels"}
         logits: torch.Tensor = self.model(**inputs).logits
         return logits

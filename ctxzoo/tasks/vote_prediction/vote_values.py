@@ -62,6 +62,7 @@ def read_vote_values(location: str, column: pa.ChunkedArray, name: str) -> npt.N
 
 
 def _are_cast_codes(spelled: set[str]) -> bool:
+    """Return whether the values of a column are the digits by which Voteview writes votes, of yeas as well as nays."""
     codes = set("0123456789")
     return spelled <= codes and bool(spelled & set("123")) and bool(spelled & set("456"))
 
@@ -77,4 +78,5 @@ def _normalize_value(value: Any) -> str:
 
 
 def _format_value(value: Any) -> str:
+    """Return the value of a vote as it is shown in messages."""
     return f"{value:g}" if isinstance(value, float) else str(value) if isinstance(value, int) else repr(value)

@@ -135,6 +135,7 @@ def sum_scores_by_kind(
 
 
 def _format_dataset_prefix(dataset: str) -> str:
+    """Return the beginning of a dataset's metric names; empty for Google's analogies."""
     return "" if dataset == GOOGLE else f"{dataset}/"
 
 

@@ -86,13 +86,16 @@ class FillMaskCard(TaskCard):
         )
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
+        """Predict the word for the mask of a card's example."""
         best: dict[str, Any] = FillMaskPipeline(model=model, tokenizer=tokenizer)(inputs["text"], top_k=1)[0]
         return best
 
     def parse_example(self, text: str) -> dict[str, Any]:
+        """Return the text of `--example`, which holds a mask."""
         return {"text": text}
 
     def make_builtin_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+        """Return a sentence with a mask for a card without data."""
         return {"text": f"this is a {tokenizer.mask_token} of your own"}
 
     def pick_split_example(self, data: Any, split: str) -> dict[str, Any]:
@@ -101,6 +104,7 @@ class FillMaskCard(TaskCard):
         return {"text": " ".join([*before, MASK_TOKEN, *after])}
 
     def format_example(self, example: Mapping[str, Any]) -> list[str]:
+        """Return two lines: the text and the word predicted for its mask."""
         return [f"text: {example['text']}", f"word: {example['token_str']}, score {example['score']:.4f}"]
 
     def describe_config(self, config: ZooConfig) -> Iterable[str]:

@@ -65,6 +65,7 @@ class Corpus:
 
     @cached_property
     def _memory_maps(self) -> dict[str, mmap.mmap]:
+        """The files of word ids and of the sentences' beginnings, as memory maps by file name."""
         return {name: _memory_map_file(self.folder / name) for name in (IDS, POINTERS)}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -210,5 +211,6 @@ def _read_ids_from(path: Path, start: int) -> Ids:
 
 
 def _memory_map_file(path: Path) -> mmap.mmap:
+    """Open a file as a read-only memory map."""
     with path.open("rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -80,9 +80,11 @@ class CorpusSource:
         return digest.hexdigest()
 
     def _is_file(self) -> bool:
+        """Return whether the source is one file, not a folder or a dataset of the Hub."""
         return Path(resolve_dataset(self.name, self.data_dir)).is_file()
 
     def _load_dataset(self) -> datasets.Dataset:
+        """Load the split that the source names, or raise `ValueError` where split or column is missing."""
         splits = load_splits(self.name, self.data_dir, sample=True)
         if self.split not in splits:
             raise ValueError(f"{self.name} has no split {self.split!r}; it has {', '.join(splits)} (or set `split`)")
@@ -107,6 +109,7 @@ def refuse_columns_of_plain_text(source_name: str, columns: ColumnNames) -> None
 
 
 def _read_file_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a text file, possibly packed, without their ends."""
     number = 0
     try:
         for line in _read_byte_lines(path):

@@ -66,6 +66,7 @@ class SentenceSampler(ResumableSampler[SentenceBlock]):
         return -(-self.sentences // self.block_size) // self.world_size
 
     def __iter__(self) -> Iterator[SentenceBlock]:
+        """Yield the blocks of sentences of this process for an epoch, in an order drawn from seed and epoch."""
         order = np.random.default_rng([self.seed, self.epoch]).permutation(self.sentences)
         for step in range(self.skip, len(self)):
             number = step * self.world_size + self.rank
@@ -123,6 +124,7 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
         self.noise_table = build_alias_tables(compute_noise_probabilities(corpus.counts)) if negative_samples else None
 
     def __getitem__(self, block: SentenceBlock) -> dict[str, torch.Tensor]:
+        """Return the words of a block of sentences (N,) with their contexts, (N, 2 × window), and drawn noise words."""
         generator = np.random.default_rng(block.key)
         words, sentence_of = self._subsample_words(block.sentences, generator)
         widths = np.full(len(words), self.window)
@@ -154,6 +156,7 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
         return words[is_kept], sentence_of[is_kept]
 
     def _draw_noise_words(self, num_centres: int, generator: np.random.Generator) -> Indices:
+        """Draw negative samples S for N words: (N, S), or (N, 2 × window, S) for samples of each context word."""
         shape: tuple[int, ...] = (num_centres, self.negative_samples)
         if self.noise_for_each_word:
             shape = (num_centres, 2 * self.window, self.negative_samples)

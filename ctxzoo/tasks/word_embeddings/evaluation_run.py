@@ -148,6 +148,7 @@ class EmbeddingRun(Run):
 
     @property
     def experiment(self) -> Experiment:
+        """The experiment that the result file of this evaluation describes."""
         source_values = {name: value for name, value in self.source.settings.items() if name != "architecture"}
         architecture = FILE if source_values["window"] is None else ARCHITECTURE
         return Experiment(
@@ -210,6 +211,7 @@ class EmbeddingTaggerRun(ExperimentRun):
 
     @property
     def settings(self) -> dict[str, Any]:
+        """The settings of the vectors' training and of the tagger, for the result file."""
         return {**self.source.settings, **super().settings, "word_vectors": self.variant, "task": TAGGING}
 
 

@@ -80,6 +80,7 @@ class _Pack:
 
     @classmethod
     def from_sequences(cls, packed: PackedSequences, words: Ints, num_types: int) -> _Pack:
+        """Build a pack from packed sequences and the type of each token (tokens,)."""
         own = words[packed.positions]
         tokens = np.arange(len(own))
         return cls(packed, own, sparse.csr_matrix((np.ones(len(own)), (own, tokens)), shape=(num_types, len(own))))
@@ -174,6 +175,7 @@ def fit_gaussian_hmm(
 
 
 def _init_hmm(sequences: VectorSequences, num_states: int, variance: float, seed: int) -> GaussianHmm:
+    """Return a Gaussian hidden Markov model to start from: equal transitions, means at drawn words' vectors."""
     frequencies = sequences.counts / len(sequences.words)
     drawn = np.random.default_rng(seed).choice(len(frequencies), size=num_states, replace=False, p=frequencies)
     uniform = np.full((num_states, num_states), 1 / num_states)

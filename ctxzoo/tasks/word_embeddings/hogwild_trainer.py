@@ -220,6 +220,7 @@ class HogwildTrainer:
                 check_training_loss(self.progress.loss, self._untrained_loss, progress)
 
     def _build_kernel_text(self) -> Text:
+        """Collect the corpus and its tables of noise and of subsampling as the compiled loop reads them."""
         counts = self.corpus.counts
         if self.training.negative_samples:
             limits, others = build_alias_tables(compute_noise_probabilities(counts))
@@ -248,6 +249,7 @@ class HogwildTrainer:
         return json.dumps({**get_config_fields(self.model), **self.training.to_dict(), **run})
 
     def _save_checkpoint(self) -> None:
+        """Write weights, shards and progress to the checkpoint file, if there is to be one."""
         if self.checkpoint is None:
             return
         tensors = {name: values for name, values in self.weights._asdict().items() if values.size}
@@ -258,6 +260,7 @@ class HogwildTrainer:
             save_file(tensors, temporary, metadata)
 
     def _load_checkpoint(self, path: Path) -> None:
+        """Set weights, shards and progress to those of a checkpoint file of the same training."""
         try:
             file: Any = safe_open(path, "np")
         except SafetensorError as error:

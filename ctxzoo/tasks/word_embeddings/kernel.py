@@ -218,6 +218,7 @@ def build_kernel(plan: KernelPlan) -> Kernel:
 
 
 def _copy_loops_file(folder: Path) -> None:
+    """Copy the file of the compiled loops to a folder."""
     shutil.copyfile(LOOPS, folder / LOOPS.name)
 
 

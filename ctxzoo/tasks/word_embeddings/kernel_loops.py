@@ -249,6 +249,7 @@ def backpropagate_weighted_sum(
 def train(
     text: Any, first: int, last: int, weights: Any, work: Any, state: Any, rate: Any, logit_rate: Any
 ) -> tuple[int, float, int]:
+    """Train the weights on sentences `first` to `last` - 1; return words read, summed loss and words in that loss."""
     rate, logit_rate = np.float32(rate), np.float32(logit_rate)
     limits, others, vocabulary = text.noise_limits, text.noise_others, len(text.keep)
     output, gates, position_logits, logits, factors = (

@@ -39,6 +39,7 @@ def inline_into_callers(function: Function) -> Function:
 
 
 def _njit(**options: Any) -> Any:
+    """Return the Numba decorator by which the training loops are compiled, with further options."""
     return njit(nogil=True, fastmath=True, boundscheck=False, error_model="numpy", **options)
 
 
@@ -53,6 +54,7 @@ def _prefetch_row(typing_context: Any, matrix: Any, row: Any, width: Any) -> Any
     signature = types.void(matrix, types.intp, types.intp)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit the LLVM instructions that fetch a row of the array into the cache."""
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         int32, int64, pointer = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
         strides = cgutils.unpack_tuple(builder, array.strides, 2)

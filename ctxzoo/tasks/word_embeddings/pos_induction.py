@@ -147,6 +147,7 @@ def induce_pos(
 
 
 def _build_vector_sequences(vectors: WordVectors, sentences: Sequence[Sequence[str]]) -> tuple[VectorSequences, float]:
+    """Return the vectors of the words of the sentences, scaled to deviation 1, and the percentage of known words."""
     rows = look_up_rows(vectors, chain.from_iterable(sentences))
     is_known = rows != UNKNOWN
     if not is_known.any():
@@ -166,6 +167,7 @@ def _build_vector_sequences(vectors: WordVectors, sentences: Sequence[Sequence[s
 
 
 def _run_restart(sequences: VectorSequences, gold_tags: Sequence[str], num_states: int, seed: int) -> Restart:
+    """Fit a Gaussian hidden Markov model from one random start and score its states against the gold tags."""
     fitted = fit_gaussian_hmm(sequences, num_states, variance=VARIANCE, seed=seed)
     v_measure = 100 * float(v_measure_score(gold_tags, fitted.model.find_viterbi_states(sequences)))
     return Restart(fitted.log_likelihoods[-1], v_measure, len(fitted.log_likelihoods) - 1)

@@ -67,6 +67,7 @@ def fill_masks(filler: FillMaskPipeline, texts: list[str], *, batch_size: int = 
 
 
 def _find_mask_error(filler: FillMaskPipeline, text: str) -> str | None:
+    """Return why the masked word of a text cannot be predicted; None if it has exactly one mask."""
     mask = filler.tokenizer.mask_token
     if text.count(mask) == 1:
         return None
@@ -84,6 +85,7 @@ def _crop_around_mask(text: str, mask: str) -> str:
 
 
 def _format_answer(predicted_words: Sequence[dict[str, Any]]) -> Answer:
+    """Convert the words predicted for a mask to the answer that is written for a row."""
     cells: dict[str, Any] = {}
     for place in range(WORDS_SHOWN):
         one = predicted_words[place] if place < len(predicted_words) else {"word": "", "score": None}

@@ -67,13 +67,16 @@ class WordEmbeddings(Problem, TaskCommands):
     predict_options = (TEXT, TEXT_COLUMN)
 
     def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the fields of the model's configuration for each way to train vectors."""
         return {name: {"architecture": name} for name in CUSTOMS}
 
     def find_variant(self, config: Any) -> str:
+        """Return the variant of a configuration, which is its architecture."""
         architecture: str = config.architecture
         return architecture
 
     def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        """Return the settings named "paper" or "default" for a variant."""
         return (
             experiments.build_paper_experiment(variant)
             if name == "paper"
@@ -81,6 +84,7 @@ class WordEmbeddings(Problem, TaskCommands):
         )
 
     def make_tiny(self, experiment: Experiment) -> Experiment:
+        """Return a copy of the settings for a quick trial: one epoch of a very small model."""
         sizes = TINY_SIZES if experiment.start.init_from is None else {}
         rare = {} if experiment.values()["min_count"] is None else {"min_count": 1}
         return experiment.copy_with(epochs=1, tiny=True, test_words=200, **sizes, **rare)
@@ -158,6 +162,7 @@ class WordEmbeddings(Problem, TaskCommands):
         return (data.test_split,) if data.test_split and data.dataset != "sample" else ()
 
     def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        """Read the user's lines of text."""
         from ctxzoo.tasks.word_embeddings.reader import read_lines
 
         return read_lines(experiment, files, scratch)
@@ -173,6 +178,9 @@ class WordEmbeddings(Problem, TaskCommands):
         return '--text "... [MASK] ..."'
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
+        """Return the scores of a checkpoint on the masked words of a split, by the options of `evaluate` on the command
+        line.
+        """
         from ctxzoo.tasks.word_embeddings.evaluation import evaluate
 
         if options.precision != "32-true":
@@ -183,6 +191,7 @@ class WordEmbeddings(Problem, TaskCommands):
         return evaluate(options.checkpoint, options.dataset, options.split, data_dir=options.data_dir, **given)
 
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        """Print or write the words predicted for masks, by the options of `predict` on the command line."""
         check_input(options, "text", problem_options["text"])
 
         from ctxzoo.data.text_columns import TEXT_COLUMNS

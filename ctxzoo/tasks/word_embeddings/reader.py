@@ -76,6 +76,7 @@ def _store_lines_on_disk(lines: Iterable[str], file: Path, source: str) -> datas
     num_cut = blank = 0
 
     def iterate_parts() -> Iterable[str]:
+        """Yield the lines that are not blank, long ones in parts."""
         nonlocal num_cut, blank
         for line in lines:
             if not line.strip():

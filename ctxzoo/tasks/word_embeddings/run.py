@@ -228,6 +228,7 @@ def _build_result(
     progress: EmbeddingProgress,
     scores: dict[str, float],
 ) -> RunResult:
+    """Build the result of a training from its scores, its progress and the size of its model."""
     losses = {f"train/epoch{epoch}/loss": loss for epoch, loss in enumerate(progress.epoch_losses, start=1)}
     numbers = sum(parameter.numel() for parameter in model.parameters())
     return run.build_result(
@@ -253,6 +254,7 @@ def _show_progress(name: str, show_bar: bool, *, tell_time: bool) -> Iterator[An
         remaining = RemainingTime("training", "words")
 
         def report(progress: EmbeddingProgress) -> None:
+            """Show speed, loss and learning rate on the progress bar, and now and then the remaining time."""
             speed = progress.words / max(progress.seconds, 1e-9) / 1000
             message = f"{name}: {speed:,.0f}k words/s, loss {progress.loss:.4f}, rate {progress.rate:.4f}"
             if tell_time and progress.words:

@@ -46,6 +46,7 @@ class RowLimitedSGD(torch.optim.Optimizer):
 
 
 def _compute_update(gradient: torch.Tensor, rate: float, max_norm: float) -> torch.Tensor:
+    """Return gradient times rate, sparse as the gradient is, with no row longer than `max_norm`."""
     if not gradient.is_sparse:
         return _clip_row_norms(gradient * rate, max_norm)
     gradient = gradient.coalesce()  # one entry for each row, in the same order on every device
@@ -59,6 +60,7 @@ def _compute_update(gradient: torch.Tensor, rate: float, max_norm: float) -> tor
 
 
 def _clip_row_norms(updates: torch.Tensor, max_norm: float) -> torch.Tensor:
+    """Return the rows (..., d) scaled down to the norm `max_norm` where they are longer."""
     lengths = updates.norm(dim=-1, keepdim=True) if updates.dim() > 1 else updates.abs()
     return updates * (max_norm / lengths.clamp(min=max_norm))
 

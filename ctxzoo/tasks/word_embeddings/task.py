@@ -151,11 +151,13 @@ class WordPredictionTask(lightning.LightningModule):
         return rate
 
     def _add_loss(self, loss: float, centres: float) -> None:
+        """Add a loss, summed over this many words, to the mean that the progress shows."""
         self._loss += loss
         self._centres += centres
         self.progress.loss = self._loss / self._centres if self._centres else math.nan
 
     def _describe_progress(self, rate: float) -> str:
+        """Return step and learning rate for an error, with what to change."""
         return f"step {self.global_step}, with the learning rate {rate:.3g}; lower it, or the batch size"
 
 

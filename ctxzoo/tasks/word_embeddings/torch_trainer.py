@@ -137,6 +137,7 @@ class _ReportProgress(lightning.Callback):
         self._report(trainer, pl_module)
 
     def _report(self, trainer: Any, pl_module: Any) -> None:
+        """Set the seconds of the training and let the first process report the progress."""
         pl_module.progress.seconds = get_training_seconds(trainer)
         if trainer.is_global_zero:
             self.report(pl_module.progress)

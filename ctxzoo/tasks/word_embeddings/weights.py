@@ -113,5 +113,6 @@ def _get_trained_output(model: WordEmbeddingForMaskedLM, output: Float32Array) -
 
 
 def _to_numpy(tensor: torch.Tensor) -> Float32Array:
+    """Return a tensor as a float32 array on the CPU."""
     array: Float32Array = tensor.detach().float().cpu().numpy()
     return array
