@@ -84,6 +84,7 @@ def read_tar_texts(path: Path, name_pattern: re.Pattern[str]) -> Iterator[tuple[
 
 
 def _make_too_large_error(path: Path) -> RawFileError:
+    """Return the error for an archive that unpacks to more than allowed."""
     return RawFileError(
         f"{path.name} unpacks to more than {LARGEST_UNPACKED:,} bytes; expected the archive of the source, which holds "
         "less: fetch it again, or look at what its address gives now"

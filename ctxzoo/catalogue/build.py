@@ -104,6 +104,7 @@ def build_or_check_dataset(
 
 
 def _describe_differences(findings: list[Finding]) -> str:
+    """Return in words which splits are missing or hold other rows than the catalogue says."""
     parts = [
         f"{finding.split} is missing"
         if finding.state == "missing"
@@ -115,6 +116,7 @@ def _describe_differences(findings: list[Finding]) -> str:
 
 
 def _convert_raw_files(entry: Entry, folder: Path, raw: Path | None) -> None:
+    """Write the dataset of `entry` into `folder`, from raw files downloaded or found in the folder `raw`."""
     assert entry.convert is not None
     files = download_files(entry.files) if raw is None else find_raw_files(entry.files, raw)
     try:
@@ -152,6 +154,7 @@ def build_dataset(rows: Rows, kinds: Kinds) -> datasets.Dataset:
 
 
 def _build_feature(kind: Kind) -> object:
+    """Return the type of a column for the library `datasets`; a sequence of names is a class label."""
     return FEATURES[kind] if isinstance(kind, str) else datasets.ClassLabel(names=list(kind))
 
 

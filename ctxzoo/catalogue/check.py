@@ -76,6 +76,7 @@ def find_entry_of_folder(folder: Path) -> Entry | None:
 
 
 def _fingerprint_checked_columns(entry: Entry, split: datasets.Dataset) -> str:
+    """Return the hash of the columns on which results depend, or of all if the entry names none."""
     return dataset_fingerprint(split.select_columns(list(entry.checked)) if entry.checked else split)
 
 
@@ -96,6 +97,7 @@ def load_splits_of_folder(folder: Path) -> Iterator[Mapping[str, datasets.Datase
 
 
 def _list_configurations(folder: Path) -> list[str | None]:
+    """Return the names of the configurations (subsets) of the dataset in a folder; [None] if it has no data file."""
     try:
         return list(datasets.get_dataset_config_names(str(folder)))
     except FileNotFoundError:  # no data file; reading says so

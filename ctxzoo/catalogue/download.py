@@ -144,6 +144,7 @@ def check_digest(file: RawFile, path: Path, *, remove: bool = False) -> None:
 
 
 def _hash_file(path: Path, algorithm: str) -> str:
+    """Return the hash of the file in hexadecimal digits."""
     digest = hashlib.new(algorithm)
     with path.open("rb") as content:
         while block := content.read(BLOCK):
@@ -152,14 +153,17 @@ def _hash_file(path: Path, algorithm: str) -> str:
 
 
 def _get_digest_path(target: Path) -> Path:
+    """Return where the sha256 of a downloaded file is stored: beside it."""
     return target.with_name(f"{target.name}.sha256")
 
 
 def _get_partial_download_path(target: Path) -> Path:
+    """Return where an unfinished download is stored: beside the file."""
     return target.with_name(f"{target.name}.part")
 
 
 def _download_file(file: RawFile, target: Path, progress: Progress, bar: TaskID) -> None:
+    """Download the file to `target`, going on where an interrupted download ended; `bar` shows the progress."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = _get_partial_download_path(target)
     with FileLock(f"{part}.lock"):
@@ -210,6 +214,7 @@ def _open_partial_file(partial_file: Path, *, truncate: bool) -> BinaryIO:
 
 
 def _format_request_error(error: requests.RequestException) -> str:
+    """Return in a few words why a request failed."""
     if error.response is not None:
         return f"HTTP {error.response.status_code}"
     # Their own messages name pools and retries before they come to the reason.
@@ -225,6 +230,7 @@ def _format_request_error(error: requests.RequestException) -> str:
 
 @contextmanager
 def _make_progress_bar() -> Iterator[Progress]:
+    """Show the progress of downloads while the context is open, on terminals alone."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

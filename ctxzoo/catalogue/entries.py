@@ -54,5 +54,6 @@ def find_entry_by_name(name: str) -> Entry:
 
 
 def _list_entry_names(entry: Entry) -> tuple[str, str]:
+    """Return the names by which an entry is found, in lower case: with and without its namespace."""
     whole = entry.name.casefold()
     return whole, whole.rpartition("/")[2]

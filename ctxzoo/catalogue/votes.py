@@ -42,6 +42,10 @@ def read_senate_votes(files: Files) -> Splits:
 
 
 def _split_votes_by_vote_and_bill(votes: Any, bills: list[dict[str, Any]], people: list[dict[str, Any]]) -> Splits:
+    """Return the tables: votes divided at random, and votes on bills that are new in validation or test.
+
+    `votes` are rows of legislator, bill and vote; `bills` and `people` are the rows of their tables.
+    """
     stored = load_packaged_arrays(KEPT)
     fold = np.random.default_rng(FOLD_SEED).integers(0, FOLDS, len(votes))
     held_out_votes = np.flatnonzero(fold == FOLDS - 1)
@@ -71,6 +75,7 @@ def _split_votes_by_vote_and_bill(votes: Any, bills: list[dict[str, Any]], peopl
 
 
 def _read_bills(files: Files, congress: int) -> Iterator[dict[str, Any]]:
+    """Yield a row for each roll call of a Congress: what was voted on, the texts and the counts."""
     texts = ("date", "bill_number", "vote_question", "vote_desc", "dtl_desc", "vote_result")
     numbers = ("rollnumber", "yea_count", "nay_count", "nominate_mid_1", "nominate_spread_1")
     for row in _read_csv_table(files, congress, "rollcalls", texts + numbers):
@@ -119,12 +124,14 @@ def _read_senators(files: Files) -> dict[int, dict[str, Any]]:
 
 
 def _read_csv_table(files: Files, congress: int, table: str, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
+    """Yield the rows of one of Voteview's tables of a Congress."""
     path = files[f"S{congress}_{table}.csv"]
     with path.open(encoding="utf-8", newline="") as file:
         yield from parse_csv_rows(file, path.name, columns)
 
 
 def _parse_optional_float(text: str) -> float | None:
+    """Return the number, or None for a blank cell."""
     return float(text) if text.strip() else None
 
 

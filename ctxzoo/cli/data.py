@@ -134,6 +134,7 @@ def check_dataset(options: argparse.Namespace) -> int:
 
 
 def _print_findings(findings: Sequence[Finding]) -> None:
+    """Print a line for each split: its rows and how it compares with the catalogue."""
     for finding in findings:
         rows = "" if finding.rows is None else f"{format_count(finding.rows, 'rows')}: "
         shown = f" ({finding.fingerprint[:16]}…)" if finding.fingerprint else ""
@@ -154,6 +155,7 @@ def _print_missing(entry: Entry, error: RawFilesMissingError, options: argparse.
 
 
 def _describe_use(entry: Entry, data_dir: str | None) -> str:
+    """Return a sentence that tells the user how to name the dataset to recipes or commands."""
     from ctxzoo.data.sources import get_data_folder
 
     searched = get_data_folder(data_dir).resolve() == get_data_folder().resolve()

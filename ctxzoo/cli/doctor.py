@@ -67,6 +67,7 @@ def _read_requirements() -> tuple[str, list[Requirement]]:
 
 
 def _read_requirements_of_checkout() -> tuple[str, list[str]]:
+    """Return the versions of Python and the libraries that pyproject.toml of the checkout asks for."""
     import tomllib  # from Python 3.11 on; an installed package does not come here
 
     module = importlib.import_module(PACKAGE)
@@ -81,12 +82,14 @@ def _read_requirements_of_checkout() -> tuple[str, list[str]]:
 
 
 def _check_python(supported: str) -> Finding:
+    """Return whether this Python is one of the `supported` versions."""
     version = platform.python_version()
     fits = SpecifierSet(supported).contains(version, prereleases=True)
     return Finding("ok" if fits else "missing", "python", f"{version} (supported: {supported})")
 
 
 def _check_library(requirement: Requirement) -> Finding:
+    """Return whether a library is installed in a version that the requirement allows."""
     supported = f"supported: {requirement.specifier or 'any'}"
     try:
         version = metadata.version(requirement.name)
@@ -98,6 +101,7 @@ def _check_library(requirement: Requirement) -> Finding:
 
 
 def _check_extra(name: str, requirements: list[Requirement]) -> Finding:
+    """Return whether all libraries of the optional part `name` are installed."""
     members = [r for r in requirements if r.marker is not None and r.marker.evaluate({"extra": name})]
     lacking = [r for r in members if _check_library(r).status != "ok"]
     if lacking:
@@ -108,6 +112,7 @@ def _check_extra(name: str, requirements: list[Requirement]) -> Finding:
 
 
 def _check_devices() -> Finding:
+    """Return the GPUs that PyTorch sees."""
     names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     if torch.backends.mps.is_available():
         names.append("Apple GPU (mps)")
@@ -115,6 +120,7 @@ def _check_devices() -> Finding:
 
 
 def _check_threads() -> Finding:
+    """Return the number of threads that PyTorch uses, and of cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return Finding("ok", "threads", f"{torch.get_num_threads()} of PyTorch on {cores} cores")
 
@@ -126,6 +132,7 @@ def find_cxx_compiler() -> str | None:
 
 
 def _check_cxx_compiler() -> Finding:
+    """Return whether there is a C++ compiler, which `torch.compile` needs on the CPU."""
     compiler = find_cxx_compiler()
     if compiler is None:
         return Finding("note", "C++ compiler", "none found; torch.compile on the CPU needs one (or CXX)")
@@ -133,6 +140,7 @@ def _check_cxx_compiler() -> Finding:
 
 
 def _check_cache_folder() -> Finding:
+    """Return whether the folder for prepared data can be written."""
     folder = default_cache_folder()
     existing = next((path for path in (folder, *folder.parents) if path.exists()), folder)
     if not existing.is_dir() or not os.access(existing, os.W_OK):
@@ -141,6 +149,7 @@ def _check_cache_folder() -> Finding:
 
 
 def _check_data_folder(known_datasets: Iterable[str]) -> Iterable[Finding]:
+    """Yield where the data folder is and which of the known datasets it holds."""
     root = get_data_folder()
     subject = DATA_DIR_VARIABLE if os.environ.get(DATA_DIR_VARIABLE) else "data folder"
     if not root.is_dir():
@@ -159,6 +168,7 @@ def _check_data_folder(known_datasets: Iterable[str]) -> Iterable[Finding]:
 
 
 def _check_hub() -> Finding:
+    """Return whether the Hugging Face Hub answers."""
     if constants.HF_HUB_OFFLINE:
         return Finding("note", "Hub", "offline mode (HF_HUB_OFFLINE)")
     try:

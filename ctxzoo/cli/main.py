@@ -95,6 +95,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser, commands = build_command_parser()
 
     def add_command(name: str, command: Any) -> argparse.ArgumentParser:
+        """Let the parser of the command `name` call the function `command`, and return that parser."""
         sub = commands[name]
         sub.set_defaults(command=command)
         return sub
@@ -165,6 +166,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def list_architectures(options: argparse.Namespace) -> int:
+    """Print the table of `ctxzoo list`, one architecture a row; return the exit status."""
     from ctxzoo.cli.inspection import list_variants
     from ctxzoo.hub.card_facts import load_architecture_facts
 
@@ -181,6 +183,7 @@ def list_architectures(options: argparse.Namespace) -> int:
 
 
 def print_info(options: argparse.Namespace) -> int:
+    """Print what `ctxzoo info` says of an architecture or a checkpoint; return the exit status."""
     if options.subject in ctxzoo.ARCHITECTURES and not Path(options.subject).exists():
         return _print_architecture_info(ctxzoo.ARCHITECTURES[options.subject])
     if "/" not in options.subject and not Path(options.subject).exists():
@@ -192,6 +195,7 @@ def print_info(options: argparse.Namespace) -> int:
 
 
 def evaluate_checkpoint(options: argparse.Namespace) -> int:
+    """Run `ctxzoo evaluate`: print the scores of a checkpoint, and write them if asked; return the exit status."""
     from ctxzoo.checkpoints import open_checkpoint
     from ctxzoo.results.environment import get_library_versions
     from ctxzoo.tasks.commands import write_json
@@ -224,6 +228,7 @@ def evaluate_checkpoint(options: argparse.Namespace) -> int:
 
 
 def evaluate_word_embeddings(options: argparse.Namespace) -> int:
+    """Print, and write if asked, scores of word vectors in the tasks of `options`; return the exit status."""
     from ctxzoo.results.environment import get_library_versions, strip_local_path
     from ctxzoo.tasks.commands import write_json
     from ctxzoo.tasks.word_embeddings.evaluations import HEADINGS, TASKS, EvaluationOptions, format_score_rows
@@ -251,6 +256,7 @@ def evaluate_word_embeddings(options: argparse.Namespace) -> int:
 
 
 def write_predictions(options: argparse.Namespace) -> int:
+    """Run `ctxzoo predict`: write what a checkpoint predicts for rows; return the exit status."""
     from ctxzoo.checkpoints import open_checkpoint
 
     card, options.saved = open_checkpoint(options.checkpoint)
@@ -261,6 +267,7 @@ def write_predictions(options: argparse.Namespace) -> int:
 
 
 def pack_checkpoint_folder(options: argparse.Namespace) -> int:
+    """Run `ctxzoo pack`: copy a checkpoint folder with the code it needs; return the exit status."""
     from ctxzoo.hub import packing
 
     packed = packing.pack(options.folder, options.out)
@@ -269,6 +276,7 @@ def pack_checkpoint_folder(options: argparse.Namespace) -> int:
 
 
 def push_to_hub(options: argparse.Namespace) -> int:
+    """Run `ctxzoo push`: upload a checkpoint folder and print its address; return the exit status."""
     from ctxzoo.hub.push import push_folder
 
     url = push_folder(
@@ -286,6 +294,7 @@ def push_to_hub(options: argparse.Namespace) -> int:
 
 
 def verify_checkpoint_folder(options: argparse.Namespace) -> int:
+    """Run `ctxzoo verify`: say whether a checkpoint folder is whole; return the exit status."""
     from ctxzoo.hub import repository
     from ctxzoo.hub.folder_files import CheckpointFolderError
 
@@ -307,6 +316,7 @@ def verify_checkpoint_folder(options: argparse.Namespace) -> int:
 
 
 def print_installation_report(options: argparse.Namespace) -> int:
+    """Run `ctxzoo doctor`: print what is installed and what is missing; return the exit status."""
     from ctxzoo.catalogue.entries import ENTRIES
     from ctxzoo.cli.doctor import examine_installation
 
@@ -319,6 +329,7 @@ def print_installation_report(options: argparse.Namespace) -> int:
 
 
 def _print_architecture_info(architecture: Architecture) -> int:
+    """Print fields, variants and numbers of parameters of an architecture; return the exit status."""
     from ctxzoo.cli import inspection
     from ctxzoo.hub.folder_checks import build_meta_model
 
@@ -350,6 +361,7 @@ def _print_architecture_info(architecture: Architecture) -> int:
 
 
 def _print_checkpoint_info(checkpoint: str) -> int:
+    """Print the configuration, parameters and facts of a checkpoint; return the exit status."""
     from ctxzoo.cli import inspection
 
     facts = inspection.read_checkpoint_facts(checkpoint)
@@ -430,6 +442,7 @@ def _check_output_files(options: argparse.Namespace) -> None:
 
 
 def _set_num_threads(options: argparse.Namespace) -> None:
+    """Let PyTorch use as many threads as the command line says, if it does."""
     if options.threads is not None:
         import torch
 
@@ -448,6 +461,7 @@ def _truncate_text(text: str) -> str:
 
 
 def _print_parts(parts: list[Part], title: str) -> None:
+    """Print a table of the numbers of parameters of the parts of a model, and their sum."""
     from ctxzoo.cli.inspection import sum_parts
 
     rows = [[part.name, f"{part.trainable:,}", f"{part.total:,}"] for part in (*parts, sum_parts(parts))]

@@ -104,6 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _read_result_of_checkpoint(checkpoint: Path, result_file: Path) -> RunResult:
+    """Return the results of a run, after checking that the checkpoint is of the same architecture."""
     result = read_result(result_file)
     architecture, _ = read_architecture(checkpoint)
     if architecture.name != result.architecture:
@@ -133,6 +134,7 @@ def _read_index_entry(folder: Path) -> Entry:
 
 
 def _write_index_entry(name: str, result: Path) -> None:
+    """Write into the index of published folders which results file belongs to the folder `name`."""
     index = json.loads((FOLDER / INDEX).read_text(encoding="utf-8")) if (FOLDER / INDEX).exists() else {}
     index[name] = {**index.get(name, {}), "result": result.as_posix()}
     text = json.dumps(index, indent=1, sort_keys=True, ensure_ascii=False)

@@ -111,6 +111,7 @@ def parse_answer_file_kind(output: Path) -> str:
 
 @contextmanager
 def _open_output_file(output: Path | None) -> Iterator[IO[str]]:
+    """Open the file for writing, or give the standard output for None; an unfinished file is not kept."""
     if output is None:
         yield sys.stdout
         return
@@ -148,6 +149,7 @@ class _JsonWriter(_JsonLinesWriter):
         self.file.write(" " + text.replace("\n", "\n "))
 
     def finish(self) -> None:
+        """Close the list of answers, if the file is one, and write `[]` where there were none."""
         self.file.write(f"\n{self.close}\n" if self.close else "[]\n")
 
 
@@ -193,10 +195,12 @@ _WRITERS: dict[str, type[_JsonLinesWriter]] = {
 
 
 def _format_csv_cell(value: Any) -> Any:
+    """Return lists, mappings and booleans as JSON, and any other value as it is."""
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (bool, list, dict)) else value
 
 
 def _refuse_duplicate_columns(row: Row, answer: Mapping[str, Any]) -> None:
+    """Raise ValueError where the user's row has a column of the name of an answer."""
     same = [name for name in answer if name in row]
     if same:
         raise ValueError(f"a column is called {same[0]!r} already, as that of the answers; rename it")
@@ -212,6 +216,7 @@ class _ProgressLine:
     has_line: bool = False
 
     def count_answered_rows(self, rows: int) -> None:
+        """Add `rows` to the count and print the progress, unless it was printed a moment ago."""
         self.rows += rows
         now, on_terminal = time.monotonic(), sys.stderr.isatty()
         if now - self.told < SECONDS_BETWEEN[not on_terminal]:
@@ -222,5 +227,6 @@ class _ProgressLine:
         print(f"\r{line}" if on_terminal else line, end="" if on_terminal else "\n", file=sys.stderr, flush=True)
 
     def finish(self) -> None:
+        """End the line on the terminal, if there is one."""
         if self.has_line:
             print(file=sys.stderr)

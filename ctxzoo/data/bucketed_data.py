@@ -56,9 +56,11 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
         return self._build_loader("train", training=True)
 
     def split_dataloader(self, split: str) -> ResumableLoader:
+        """Return a loader of the split in a fixed order, as for evaluation."""
         return self._build_loader(split, training=False)
 
     def _build_loader(self, split: str, *, training: bool) -> ResumableLoader:
+        """Return a loader of the split in batches of similar length, shuffled for training."""
         batches = self.batches(split, training=training)
         return build_bucket_loader(
             batches,

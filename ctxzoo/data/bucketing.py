@@ -107,11 +107,13 @@ class BucketSampler(ResumableSampler[list[int]]):
         return total // world_size if self.shuffle else len(range(rank, total, world_size))
 
     def __iter__(self) -> Iterator[list[int]]:
+        """Yield the row numbers of each batch of this process, without the batches to skip."""
         rank, world_size = self._get_rank_and_world_size()
         batches = self._build_batches(self._choose_batch_size(world_size))[rank::world_size][: len(self)]
         yield from batches[self.skip :]
 
     def check_number_of_processes(self, number: int) -> None:
+        """Raise ValueError if there are too few rows or batches to give each process one."""
         units, unit = -(-len(self.lengths) // self.batch_size), "batches"
         if not self.shuffle:
             units, unit = len(self.lengths), "rows"
@@ -130,6 +132,7 @@ class BucketSampler(ResumableSampler[list[int]]):
         return max(1, rows // world_size)
 
     def _build_batches(self, batch_size: int) -> list[list[int]]:
+        """Return the row numbers of every batch of the epoch, for all processes together."""
         if not self.shuffle:
             order = np.argsort(-self.lengths, kind="stable")
             return [order[start : start + batch_size].tolist() for start in range(0, len(order), batch_size)]
@@ -160,6 +163,7 @@ class ResumableLoader(DataLoader[Any]):
         super().__init__(dataset, sampler=sampler, batch_size=batch_size, **kwargs)
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
+        """Yield the batches, after a restart from the one at which the checkpoint was written."""
         sampler = self.sampler
         assert isinstance(sampler, ResumableSampler)
         state, self._resume_at = self._resume_at, None

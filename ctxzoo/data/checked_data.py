@@ -82,6 +82,7 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
         return self.split_dataloader("validation") if "validation" in self.splits else []
 
     def test_dataloader(self) -> ResumableLoader:
+        """Return the loader of the test split, or raise ValueError if there is none."""
         if "test" not in self.splits and "train" in self.splits:
             raise ValueError(
                 f"dataset {self.dataset!r} gives no 'test' rows; it gives {sorted(self.splits)}; give a folder of "

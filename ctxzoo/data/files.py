@@ -176,6 +176,7 @@ def replace_folder(new_folder: Path, folder: Path) -> None:
 
 
 def _restore_replaced_folder(aside: Path, folder: Path) -> None:
+    """Move the folder back from `aside`, after its replacement failed."""
     try:
         os.replace(aside, folder)
     except OSError as error:
@@ -193,6 +194,7 @@ def path_exists(path: Path) -> bool:
 
 
 def _restore_after_killed_replacement(folder: Path) -> None:
+    """Move the folder back into its place if a process was killed while it replaced it."""
     for aside in folder.parent.glob(f"{glob.escape(_backup_folder_prefix(folder.name))}*/{glob.escape(folder.name)}"):
         with FileLock(aside.parent / _SWAP_LOCK, timeout=SWAP_SECONDS):  # a process that is not dead ends its swap
             if not folder.exists():
@@ -276,6 +278,7 @@ def _remove_stale_temporary_folders(folder: Path) -> None:
 
 
 def _make_cache_not_writable_error(folder: Path, error: OSError) -> OSError:
+    """Return the error that says the cache cannot be written and how to choose another."""
     return OSError(
         error.errno,
         f"cannot write prepared data to {folder.parent}: {format_error_reason(error)}. Set CTXZOO_CACHE to a folder "
@@ -378,6 +381,7 @@ def refuse_missing_path(name: str, kind: str) -> None:
 
 
 def _is_in_hub_cache(name: str) -> bool:
+    """Whether the Hub need not be asked for the model `name`: it is in the cache, or the Hub is off."""
     from huggingface_hub import constants, try_to_load_from_cache
 
     return constants.HF_HUB_OFFLINE or isinstance(try_to_load_from_cache(name, "config.json"), str)

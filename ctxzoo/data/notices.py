@@ -33,6 +33,7 @@ def hide_weight_progress_bars() -> Iterator[None]:
     from transformers.utils import logging
 
     def make_bar(make: Callable[..., Any], arguments: Any, options: dict[str, Any]) -> Any:
+        """Make a progress bar, hidden if it is one of those for loading weights."""
         if options.get("desc") in WEIGHTS_BARS:
             options = {**options, "disable": True}
         return make(*arguments, **options) if before is None else before(make, arguments, options)

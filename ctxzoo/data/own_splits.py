@@ -127,6 +127,7 @@ def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
     names = hash_strings(str(divided["train"].features.to_dict()))
 
     def write(temporary: Path) -> None:
+        """Write each split into the folder as a Parquet file."""
         for split, split_rows in divided.items():
             split_rows.to_parquet(temporary / f"{split}.parquet")
 
@@ -162,6 +163,11 @@ def split_rows_with_notes(rows: RowGroups, name: str) -> dict[str, Rows]:
 
 
 def _split_rows(rows: RowGroups, drawn_names: Sequence[str], name: str) -> dict[str, Rows]:
+    """Divide training rows: return the row numbers of train and of each split in `drawn_names`.
+
+    `name` is that of the dataset, for messages. Rows of one group stay together, and rows in an order are cut, not
+    drawn.
+    """
     number = len(rows.groups["train"])
     if number < LEAST_ROWS:
         raise TextFormatError(
@@ -268,6 +274,11 @@ def _describe_split_sizes(rows: RowGroups, parts: Mapping[str, Rows], drawn_name
 def _format_split_report(
     rows: OwnRows, name: str, parts: Mapping[str, Rows], drawn_names: Sequence[str]
 ) -> Iterable[str]:
+    """Yield lines for the user: the sizes of the splits, shared groups, and labels missing from a split.
+
+    `parts` are the row numbers of each split, of which `drawn_names` were divided from train; `name` is that of the
+    dataset.
+    """
     yield f"{name}: {format_count(sum(map(len, parts.values())), _describe_split_sizes(rows, parts, drawn_names))}"
     for split in ("validation", "test"):
         if split in rows.splits and (both := int(np.isin(rows.groups[split], rows.groups["train"]).sum())):

@@ -41,6 +41,7 @@ def replace_pipes_by_files(options: argparse.Namespace) -> Iterator[None]:
 
 
 def _is_pipe(value: str | Path) -> bool:
+    """Whether the path is a pipe or a socket, which can be read only once."""
     try:
         mode = os.stat(value).st_mode
     except (OSError, ValueError):
@@ -49,6 +50,7 @@ def _is_pipe(value: str | Path) -> bool:
 
 
 def _copy_pipe_to_file(pipe: Path, folder: Path, kind: str | None) -> Path:
+    """Copy what the pipe holds into the new folder, and return the file, named after its `kind` (None: detect it)."""
     folder.mkdir()
     copy = folder / "pipe"
     with pipe.open("rb") as content, copy.open("wb") as file:
@@ -61,6 +63,7 @@ def _copy_pipe_to_file(pipe: Path, folder: Path, kind: str | None) -> Path:
 
 
 def _detect_file_kind(begin: bytes, pipe: Path) -> str:
+    """Return the kind of file that begins with these bytes: by its first bytes, or JSON by its brace."""
     for mark, kind in MARKS.items():
         if begin.startswith(mark):
             return kind

@@ -135,6 +135,7 @@ def read_csv_rows(
 
 
 def _make_peekable(stream: BinaryIO) -> io.BufferedReader:
+    """Return the stream, buffered if need be, so that its first bytes can be read without moving on."""
     return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream, PEEK)  # type: ignore[arg-type]
 
 
@@ -227,6 +228,7 @@ def load_split_tables(
 
 
 def _concatenate_tables(tables: Sequence[pa.Table], location: str) -> datasets.Dataset:
+    """Return the rows of several tables with equal columns as one dataset; `location` names them in errors."""
     unequal = next((table for table in tables if table.column_names != tables[0].column_names), None)
     if unequal is not None:
         raise TextFormatError(
@@ -272,6 +274,7 @@ def refuse_duplicate_columns(file: Path | str, names: Sequence[str]) -> None:
 
 
 def _parse_number_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of strings as integers, booleans or floats, whichever all fit first, or as it is."""
     plain = pc.utf8_trim_whitespace(column)
     for kind in (pa.int64(), pa.bool_(), pa.float64()):
         try:
@@ -321,24 +324,29 @@ class _RewindableLines:
         self._handle = iter(handle)
 
     def __iter__(self) -> _RewindableLines:
+        """Return itself, as a file does."""
         return self
 
     def __next__(self) -> str:
+        """Return the next line, first those that `rewind_row` gave back."""
         line = self._again.pop() if self._again else next(self._handle)
         self.number += 1
         self.row.append(line)
         return line
 
     def forget_row(self) -> None:
+        """Begin a new row: lines read so far will not be given back."""
         self.row = []
 
     def rewind_row(self) -> None:
+        """Give back all lines of the current row but its first, to be read again."""
         self._again += reversed(self.row[1:])
         self.number -= max(len(self.row) - 1, 0)
         self.row = []
 
 
 def _make_quoting_error(location: str, lines: _RewindableLines, reason: str) -> DatasetFileError:
+    """Return an error that shows the line and explains the `reason` that the CSV reader gave."""
     line_start = repr(lines.row[0].rstrip("\r\n")[:SHOWN])
     if "unexpected end" in reason:
         explanation = (

@@ -124,15 +124,18 @@ def open_as_file_with_suffix(source: Path, *, kind: str | None = None, columns: 
 
 
 def _format_source_name(source: Path) -> str:
+    """Return what messages call the source: its path, or the standard input."""
     return "the standard input" if source == STDIN else str(source)
 
 
 def _is_pipe(source: Path) -> bool:
+    """Whether the path exists and is neither file nor folder."""
     return source.exists() and not source.is_dir() and not source.is_file()
 
 
 @contextmanager
 def _open_unpacked(file: Path) -> Iterator[IO[bytes]]:
+    """Open the file for reading, unpacked if it is gzip, up to a limit of size."""
     with file.open("rb") as stream:
         if stream.peek(len(GZIP))[: len(GZIP)] != GZIP:
             yield stream
@@ -167,11 +170,13 @@ def _detect_kind_by_content(begin: bytes, columns: Sequence[str]) -> str:
 
 
 def _chunk_rows(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """Yield the rows in lists of `CHUNK`."""
     while chunk := list(islice(rows, CHUNK)):
         yield chunk
 
 
 def _refuse_empty_rows(name: str, rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield the rows, or raise DatasetFileError if there are none."""
     first_row = next(rows, None)
     if first_row is None:
         raise DatasetFileError(f"{name} holds no row; expected at least one")
@@ -180,6 +185,10 @@ def _refuse_empty_rows(name: str, rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _read_rows(file: Path, name: str, kind: str, columns: Sequence[str]) -> Iterator[Row]:
+    """Yield the rows of a file of this `kind`, in Parquet, CSV, JSON lines or plain text.
+
+    `name` is that of the file in errors; `columns` are those that a CSV file must have.
+    """
     try:
         with _open_unpacked(file) as stream:
             if kind == "parquet":
@@ -198,6 +207,7 @@ def _read_rows(file: Path, name: str, kind: str, columns: Sequence[str]) -> Iter
 
 
 def _read_text_lines(lines: IO[str], name: str) -> Iterator[Row]:
+    """Yield a row with the text of each line; an empty line is skipped or an error."""
     for number, line in enumerate(lines, start=1):
         location = f"{name}, line {number}"
         if line.strip():
@@ -207,6 +217,7 @@ def _read_text_lines(lines: IO[str], name: str) -> Iterator[Row]:
 
 
 def _read_json_rows(lines: IO[str], name: str) -> Iterator[Row]:
+    """Yield the object of each line; blank lines are passed over, and a broken one is skipped or an error."""
     for number, line in enumerate(lines, start=1):
         location = f"{name}, line {number}"
         try:
@@ -219,6 +230,7 @@ def _read_json_rows(lines: IO[str], name: str) -> Iterator[Row]:
 
 
 def _read_parquet_rows(stream: IO[bytes], name: str) -> Iterator[Row]:
+    """Yield the rows of a Parquet file, read in batches."""
     try:
         file = pa.parquet.ParquetFile(stream if stream.seekable() else pa.BufferReader(stream.read()))
         refuse_duplicate_columns(Path(name), file.schema_arrow.names)

@@ -179,6 +179,7 @@ def cast_to_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _can_be_hub_id(name: str) -> bool:
+    """Whether the name has the form of a dataset on the Hub rather than of a file."""
     if Path(name).suffix.lower() in FILE_SUFFIXES:
         return False
     try:
@@ -189,6 +190,7 @@ def _can_be_hub_id(name: str) -> bool:
 
 
 def _load_dataset(source: str, config: str | None, cache_dir: str | None) -> datasets.DatasetDict:
+    """Return all splits of a dataset, loaded by the library `datasets` from a folder or the Hub."""
     return datasets.DatasetDict(datasets.load_dataset(source, config, cache_dir=cache_dir))
 
 
@@ -228,6 +230,7 @@ def _force_offline() -> Iterator[None]:
 
 
 def _format_empty_folder_error(folder: str) -> str:
+    """Return the message for a folder without files of data."""
     return (
         f"the folder {folder} holds no file of data; expected .csv, .json, .jsonl, .parquet or .txt files, named after "
         "their split (train, validation, test)"
@@ -235,6 +238,7 @@ def _format_empty_folder_error(folder: str) -> str:
 
 
 def _format_not_built_error(name: str, data_dir: str | None) -> str:
+    """Return the message for a dataset of this project that has not been built on this machine."""
     return (
         f"Dataset {name!r} is not available: it is not in {get_data_folder(data_dir)}, and names under "
         f"{OWN_NAMESPACE}/ are on no hub. Get it: {_format_get_command(name, data_dir)} (or set `data_dir`)"
@@ -242,6 +246,7 @@ def _format_not_built_error(name: str, data_dir: str | None) -> str:
 
 
 def _format_unavailable_error(name: str, data_dir: str | None, reason: str) -> str:
+    """Return the message for a dataset that is neither in the data folder nor, for `reason`, from the Hub."""
     return (
         f"Dataset {name!r} is not available: looked in {get_data_folder(data_dir) / name}, and the Hub could not "
         f"deliver it ({reason}). Get it, if `ctxzoo data list` names it: {_format_get_command(name, data_dir)}; or "
@@ -250,6 +255,7 @@ def _format_unavailable_error(name: str, data_dir: str | None, reason: str) -> s
 
 
 def _format_get_command(name: str, data_dir: str | None) -> str:
+    """Return the command line that builds the dataset, into `data_dir` if one is set."""
     return _GET_INTO.format(name, shlex.quote(data_dir)) if data_dir else f"ctxzoo data get {name}"
 
 
@@ -308,11 +314,13 @@ def _update_hashes(hashes: dict[str, Any], path: str, array: pa.Array) -> None:
 
 
 def _add_values_to_hash(hashes: dict[str, Any], key: str, values: np.ndarray[Any, Any] | memoryview) -> None:
+    """Add the bytes of `values` to the hash under `key`, begun here if it is new."""
     data = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else values
     hashes.setdefault(key, hashlib.sha256()).update(data)
 
 
 def _get_validity_mask(array: pa.Array) -> np.ndarray[Any, Any]:
+    """Return an array with 1 where a value is there and 0 where it is null."""
     valid: np.ndarray[Any, Any] = pc.is_valid(array).cast(pa.uint8()).to_numpy(zero_copy_only=False)
     return valid
 

@@ -150,11 +150,13 @@ class TextBatches(Dataset[dict[str, torch.Tensor]]):
         return self.texts.lengths()[self.rows]
 
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        """Return the batch of the texts with these numbers, as tensors: ids, mask, labels and row numbers."""
         rows = self.rows[np.asarray(numbers)]
         batch = {**pad_text_batch(self.texts, rows, self.pad_id), "labels": self._get_labels(rows), "row": rows}
         return {name: torch.from_numpy(array) for name, array in batch.items()}
 
     def _get_labels(self, rows: Rows) -> npt.NDArray[np.int64]:
+        """Return the labels of these rows."""
         return self.labels[rows]
 
 

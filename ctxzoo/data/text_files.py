@@ -85,6 +85,7 @@ def parse_json_object(line: str, location: str) -> dict[str, Any]:
 
 
 def _refuse_lone_surrogates(content: dict[str, Any], location: str) -> None:
+    """Raise DatasetFileError where a text holds half of a surrogate pair, which UTF-8 cannot encode."""
     try:
         json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
@@ -92,6 +93,7 @@ def _refuse_lone_surrogates(content: dict[str, Any], location: str) -> None:
 
 
 def _build_dict_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs of a JSON object as a dict; raise ValueError for a name that stands twice."""
     content: dict[str, Any] = {}
     for name, value in pairs:
         if name in content:

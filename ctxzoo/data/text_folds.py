@@ -124,6 +124,7 @@ def hold_out_row_blocks(
 
 
 def _check_labels(labels: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Return the labels as an array of int64; raise ValueError unless they are one integer for each row."""
     classes = np.asarray(labels)
     if classes.ndim != 1 or (len(classes) and not np.issubdtype(classes.dtype, np.integer)):
         raise ValueError(
@@ -133,5 +134,6 @@ def _check_labels(labels: npt.ArrayLike) -> npt.NDArray[np.int64]:
 
 
 def _check_seed(seed: int) -> None:
+    """Raise ValueError unless the seed is from 0 to 2^32 - 1."""
     if not 0 <= seed < 2**32:
         raise ValueError(f"the seed is {seed}; expected 0..{2**32 - 1}")

@@ -48,9 +48,11 @@ class BoundedStream(io.RawIOBase):
         self._error = error
 
     def readable(self) -> bool:
+        """Say that the stream can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Fill the buffer and return the number of bytes; raise the error once the limit is passed."""
         block = self._stream.read(len(buffer))
         self._left -= len(block)
         if self._left < 0:
@@ -59,6 +61,7 @@ class BoundedStream(io.RawIOBase):
         return len(block)
 
     def close(self) -> None:
+        """Close the packed stream too."""
         if not self.closed:
             self._stream.close()
         super().close()
@@ -118,6 +121,7 @@ def refuse_large_files(folder: Path) -> None:
 
 
 def _make_too_large_error(file: Path) -> PackedFileError:
+    """Return the error for a packed file that unpacks to more than allowed."""
     return PackedFileError(
         f"{file} unpacks to more than {compute_unpacked_limit(file):,} bytes; expected at most {TIMES_ALLOWED} times "
         "its size; if all of that is data, unpack it and name the unpacked file"

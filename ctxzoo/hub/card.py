@@ -212,6 +212,7 @@ def make_card_example(
 def _build_metadata(
     result: RunResult, facts: ArchitectureFacts, language: str | list[str] | None, licence: str | None, task: TaskCard
 ) -> ModelCardData:
+    """Return the metadata at the head of a model card, which the Hub reads."""
     return ModelCardData(
         language=language,
         license=licence,
@@ -226,6 +227,7 @@ def _build_metadata(
 
 
 def _write_identity_table(result: RunResult, config: ZooConfig, task: TaskCard, half: bool) -> str:
+    """Return the table that says what the model is; `half` says that its weights are in half precision."""
     rows = [
         ["architecture", f"`{result.architecture}` (model type `{config.model_type}`)"],
         ["variant", task.format_variant(result)],
@@ -240,11 +242,13 @@ def _write_identity_table(result: RunResult, config: ZooConfig, task: TaskCard, 
 
 
 def _describe_half_precision(result: RunResult) -> str:
+    """Return whether the scores were measured before or after the weights were rounded."""
     scored = "scored as they are" if result.settings.get("weights") == "float16" else "rounded after they were scored"
     return f"; in half precision, {scored}"
 
 
 def _write_pipeline_section(task: TaskCard, snippets: Snippets) -> str:
+    """Return the section on use as a pipeline, or nothing for a task without one."""
     if snippets.as_pipeline is None:
         return ""
     note = f"As a pipeline, of a packed folder also without ctxzoo. {task.pipeline_note}"
@@ -312,6 +316,7 @@ def _describe_seeds_and_folds(runs: Sequence[RunResult]) -> str:
 def _list_limitations(
     result: RunResult, config: ZooConfig, facts: ArchitectureFacts, task: TaskCard, surroundings: Surroundings
 ) -> Iterable[str]:
+    """Yield the sentences of the section on limitations."""
     if result.settings.get("tiny"):
         yield f"**A trial run on a few batches. Its {task.predictions} mean nothing.**"
     yield from facts.limits
@@ -344,6 +349,7 @@ def _list_links(result: RunResult, facts: ArchitectureFacts, surroundings: Surro
 def _write_data_section(
     result: RunResult, config: ZooConfig, dataset_facts: DatasetFacts, task: TaskCard, licence: str | None
 ) -> str:
+    """Return the section on the data: its description, licences, hashes, and word vectors."""
     vectors = result.settings.get("word_vectors")
     weights = "of these weights and the code: Apache-2.0."
     if licence != LICENCE:
@@ -367,6 +373,7 @@ def _write_data_section(
 
 
 def _write_environment_section(result: RunResult) -> str:
+    """Return the table of the machine, the time and the library versions of the training."""
     hardware = result.hardware
     gpus = ", ".join(hardware.get("gpus") or []) or "none"
     rows = [
@@ -380,6 +387,7 @@ def _write_environment_section(result: RunResult) -> str:
 
 
 def _write_reproduction_section(result: RunResult) -> str:
+    """Return the section with the command that repeats the training."""
     note = f"{describe_seed_and_fold(result).capitalize()}, commit `{result.commit}`."
     if result.commit.endswith("-dirty"):
         note += " The checkout had changes that are in no commit."
@@ -388,6 +396,7 @@ def _write_reproduction_section(result: RunResult) -> str:
 
 
 def _check_runs_are_repetitions(result: RunResult, other_runs: Sequence[RunResult]) -> None:
+    """Raise ValueError unless the runs differ in seed or fold alone, so that a mean of them has a meaning."""
     seeds_and_folds = [(run.seed, run.fold) for run in (result, *other_runs)]
     for run in other_runs:
         for name in ("architecture", "variant", "dataset", "split", "settings"):
@@ -402,6 +411,7 @@ def _check_runs_are_repetitions(result: RunResult, other_runs: Sequence[RunResul
 
 
 def _make_unknown_dataset_facts(name: str) -> DatasetFacts:
+    """Return what a card says of a dataset of which nothing but its name is known."""
     return DatasetFacts(
         description=UNKNOWN,
         licence="that of the dataset; see its source",
@@ -416,10 +426,12 @@ OTHER_DATA = (
 
 
 def _format_value(value: object) -> str:
+    """Return the text of a value in a table: lists with commas, a dash for nothing."""
     if value is None or value == []:
         return "–"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _format_bullets(lines: Iterable[str]) -> str:
+    """Return the lines as a Markdown list."""
     return "\n".join(f"- {line}" for line in lines)

@@ -95,6 +95,11 @@ def _write_checkpoint_files(
     eval_results: Mapping[str, str],
     half: bool,
 ) -> None:
+    """Write weights, configuration, tokenizer, card and scores of a model into an existing folder.
+
+    `card` is the text of the model card, `eval_results` the texts of the score files by name; `half` rounds the weights
+    to half precision.
+    """
     save_weights(model, folder, half=half)
     (folder / GENERATION_CONFIG).unlink(missing_ok=True)  # transformers makes it again from the configuration
     if tokenizer is not None:

@@ -64,5 +64,6 @@ def build_model_index(result: RunResult, task: TaskCard) -> list[EvalResult]:
 
 
 def _select_scores(result: RunResult, task: TaskCard) -> dict[str, float]:
+    """Return the scores of the run's split by metric, without values that are no score, such as losses."""
     values = select_split_metrics(result, result.split, task)
     return {name: value for name, value in values.items() if task.metrics[name].is_score}

@@ -227,11 +227,13 @@ def build_code_references(architecture: Architecture, head: type[ZooPreTrainedMo
 
 
 def _check_folder_exists(folder: Path) -> None:
+    """Raise CheckpointFolderError unless the path is a folder."""
     if not folder.is_dir():
         raise CheckpointFolderError(f"{folder} is not a folder; expected a checkpoint folder with a {CONFIG}")
 
 
 def _check_packed_code(folder: Path, architecture: Architecture) -> None:
+    """Raise CheckpointFolderError if the code in the folder is not that of the installed release."""
     differences = describe_code_differences(folder, architecture)
     if differences:
         saved = parse_release((folder / CARD).read_text(encoding="utf-8"))
@@ -262,6 +264,7 @@ def _check_code_references(folder: Path, expected: dict[str, dict[str, Any]]) ->
 
 
 def _check_tokenizer(folder: Path, tokenizer_class: type[Any], config: ZooConfig) -> None:
+    """Raise CheckpointFolderError if the tokenizer cannot be loaded or gives ids that the model has no rows for."""
     try:
         tokenizer = tokenizer_class.from_pretrained(str(folder))
     except Exception as error:  # the Rust library behind it raises bare Exception

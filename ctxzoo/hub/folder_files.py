@@ -164,6 +164,7 @@ def read_json_object(file: Path) -> dict[str, Any]:
 
 
 def _raise_unexpected_files(names: list[str], source: str) -> None:
+    """Raise CheckpointFolderError if there are such names; `source` is the folder or repository."""
     if names:
         raise CheckpointFolderError(
             f"{source} holds {join_first_names(sorted(names))}, which checkpoints of this release do not have; move it "
@@ -172,6 +173,7 @@ def _raise_unexpected_files(names: list[str], source: str) -> None:
 
 
 def _raise_missing_files(names: list[str], source: str) -> None:
+    """Raise CheckpointFolderError if there are such names; `source` is the folder or repository."""
     if names == [CARD]:
         raise CheckpointFolderError(
             f"{source} lacks its card, {CARD}; write what the model does, what it was trained on and how it scores"

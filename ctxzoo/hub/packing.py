@@ -143,10 +143,12 @@ def remove_code_section(card: str) -> str:
 
 
 def _replace_code_section(card: str, text: str) -> str:
+    """Return the card with `text` as its section on the code."""
     return _SECTION.sub(lambda _: f"## Code\n\n{text}\n\n", card, count=1)
 
 
 def _rewrite_card(folder: Path, card: str) -> None:
+    """Write the text of the card into the folder."""
     (folder / CARD).write_text(card, encoding="utf-8")
 
 

@@ -87,6 +87,7 @@ def read_published_entries(root: Path = Path()) -> dict[Path, Entry]:
 
 
 def _make_entry(root: Path, *, result: str, baselines: Mapping[str, str] | None = None, **fields: Any) -> Entry:
+    """Return an entry of the index, with paths below `root`; `baselines` are patterns of results files by name."""
     baseline_files = {name: sorted(root.glob(pattern)) for name, pattern in (baselines or {}).items()}
     missing = [(baselines or {})[name] for name, files in baseline_files.items() if not files]
     if missing:
@@ -105,6 +106,7 @@ def _load_sibling_runs(file: Path) -> list[RunResult]:
 
 
 def _make_failure_example(entry: Mapping[str, Any], model: Any, tokenizer: Any, task: TaskCard) -> dict[str, Any]:
+    """Return an example from the index with what the model gives, after checking that the model is wrong."""
     prediction = task.predict(model, tokenizer, entry["inputs"])
     if prediction[entry["answer"]] == entry["right"]:
         raise ValueError(f"{INDEX} has {entry['inputs']} as a mistake of the model, which is right about it")
@@ -131,5 +133,6 @@ def list_published_checkpoints(root: Path) -> list[PublishedCheckpoint]:
 
 
 def _read_task_name(folder: Path) -> str:
+    """Return the task of a published folder, from its card or else its model class."""
     tag = ModelCard.load(folder / "README.md").data.to_dict().get("pipeline_tag")
     return str(tag or find_head_class(*read_architecture(folder), folder).zoo_task)

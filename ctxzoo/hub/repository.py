@@ -116,6 +116,7 @@ def check_repository(repo_id: str, revision: str | None = None) -> VerifiedCheck
 
 
 def _verify_folder(name: str, folder: Path) -> VerifiedCheckpoint:
+    """Return what is known of a checkpoint folder: whether it has code, and of which release."""
     return VerifiedCheckpoint(name, has_packed_code(folder), parse_release((folder / CARD).read_text(encoding="utf-8")))
 
 
@@ -130,6 +131,7 @@ def _download_safetensors_header(url: str, size: int, file: Path) -> None:
 
 
 def _download_byte_range(url: str, start: int, end: int) -> bytes:
+    """Return the bytes of a file on the Hub from `start` up to, but not including, `end`."""
     answer = get_session().get(url, headers={**build_hf_headers(), "Range": f"bytes={start}-{end - 1}"})
     hf_raise_for_status(answer)
     return bytes(answer.content[: end - start])

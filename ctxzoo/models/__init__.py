@@ -25,6 +25,7 @@ from .tokenization_word_char import WordCharTokenizer
 
 
 def _load_beta_lstm_classes() -> dict[str, Any]:
+    """Import the model classes of the Beta-LSTM and return them by the names of their Auto classes."""
     from .modeling_beta_lstm import (
         BetaLstmForCausalLM,
         BetaLstmForSequenceClassification,
@@ -41,18 +42,21 @@ def _load_beta_lstm_classes() -> dict[str, Any]:
 
 
 def _load_bidaf_classes() -> dict[str, Any]:
+    """Import the model classes of BiDAF and return them by the names of their Auto classes."""
     from .modeling_bidaf import BidafForQuestionAnswering, BidafModel
 
     return {"AutoModel": BidafModel, "AutoModelForQuestionAnswering": BidafForQuestionAnswering}
 
 
 def _load_bilstm_tagger_classes() -> dict[str, Any]:
+    """Import the model classes of the BiLSTM tagger and return them by the names of their Auto classes."""
     from .modeling_bilstm_tagger import BilstmTaggerForTokenClassification, BilstmTaggerModel
 
     return {"AutoModel": BilstmTaggerModel, "AutoModelForTokenClassification": BilstmTaggerForTokenClassification}
 
 
 def _load_contextualizer_classes() -> dict[str, Any]:
+    """Import the model classes of the Contextualizer and return them by the names of their Auto classes."""
     from .modeling_contextualizer import ContextualizerForSequenceClassification, ContextualizerModel
 
     return {
@@ -62,12 +66,14 @@ def _load_contextualizer_classes() -> dict[str, Any]:
 
 
 def _load_hcrnn_classes() -> dict[str, Any]:
+    """Import the model classes of HCRNN and return them by Auto class, or by their own name where none fits."""
     from .modeling_hcrnn import HcrnnForNextItem, HcrnnModel
 
     return {"AutoModel": HcrnnModel, "HcrnnForNextItem": HcrnnForNextItem}
 
 
 def _load_higher_order_encoder_classes() -> dict[str, Any]:
+    """Import the model classes of the higher-order encoder and return them by Auto class."""
     from .modeling_higher_order_encoder import (
         HigherOrderEncoderForCausalLM,
         HigherOrderEncoderForSequenceClassification,
@@ -84,6 +90,7 @@ def _load_higher_order_encoder_classes() -> dict[str, Any]:
 
 
 def _load_kernel_encoder_classes() -> dict[str, Any]:
+    """Import the model classes of the kernel encoder and return them by Auto class, or by their own name."""
     from .modeling_kernel_encoder import (
         KernelEncoderForCausalLM,
         KernelEncoderForRegression,
@@ -102,12 +109,14 @@ def _load_kernel_encoder_classes() -> dict[str, Any]:
 
 
 def _load_lama_classes() -> dict[str, Any]:
+    """Import the model classes of LAMA and return them by the names of their Auto classes."""
     from .modeling_lama import LamaForSequenceClassification, LamaModel
 
     return {"AutoModel": LamaModel, "AutoModelForSequenceClassification": LamaForSequenceClassification}
 
 
 def _load_linear_encoder_classes() -> dict[str, Any]:
+    """Import the model classes of the linear encoder and return them by the names of their Auto classes."""
     from .modeling_linear_encoder import (
         LinearEncoderForCausalLM,
         LinearEncoderForSequenceClassification,
@@ -124,24 +133,28 @@ def _load_linear_encoder_classes() -> dict[str, Any]:
 
 
 def _load_nipen_classes() -> dict[str, Any]:
+    """Import the model class of NIPEN and return it by its own name, as no Auto class fits."""
     from .modeling_nipen import NipenForVotePrediction
 
     return {"NipenForVotePrediction": NipenForVotePrediction}
 
 
 def _load_session_baseline_classes() -> dict[str, Any]:
+    """Import the model classes of the session baselines and return them by Auto class, or by their own name."""
     from .modeling_session_baseline import SessionBaselineForNextItem, SessionBaselineModel
 
     return {"AutoModel": SessionBaselineModel, "SessionBaselineForNextItem": SessionBaselineForNextItem}
 
 
 def _load_text_baseline_classes() -> dict[str, Any]:
+    """Import the model classes of the text baselines and return them by the names of their Auto classes."""
     from .modeling_text_baseline import TextBaselineForSequenceClassification, TextBaselineModel
 
     return {"AutoModel": TextBaselineModel, "AutoModelForSequenceClassification": TextBaselineForSequenceClassification}
 
 
 def _load_time_encoder_classes() -> dict[str, Any]:
+    """Import the model classes of the time encoder and return them by Auto class, or by their own name."""
     from .modeling_time_encoder import (
         TimeEncoderForNextEvent,
         TimeEncoderModel,
@@ -154,18 +167,21 @@ def _load_time_encoder_classes() -> dict[str, Any]:
 
 
 def _load_vote_baseline_classes() -> dict[str, Any]:
+    """Import the model class of the vote baselines and return it by its own name, as no Auto class fits."""
     from .modeling_vote_baseline import VoteBaselineForVotePrediction
 
     return {"VoteBaselineForVotePrediction": VoteBaselineForVotePrediction}
 
 
 def _load_word_embedding_classes() -> dict[str, Any]:
+    """Import the model classes of word embeddings and return them by the names of their Auto classes."""
     from .modeling_word_embedding import WordEmbeddingForMaskedLM, WordEmbeddingModel
 
     return {"AutoModel": WordEmbeddingModel, "AutoModelForMaskedLM": WordEmbeddingForMaskedLM}
 
 
 def _load_question_answering_pipeline() -> dict[str, Any]:
+    """Import the pipeline class of question answering and return it by the name of its pipeline task."""
     from .pipeline_question_answering import QuestionAnsweringPipeline
 
     return {"question-answering": QuestionAnsweringPipeline}

@@ -68,6 +68,7 @@ class ZooConfig(PreTrainedConfig):
     former_fields: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     def __post_init__(self, **kwargs: Any) -> None:
+        """Accept former field names that still fit, refuse unknown ones, and let transformers check the rest."""
         load = type(self).before_first_use
         if load is not None:
             load()

@@ -76,6 +76,7 @@ class BetaLstmConfig(TextClassifierConfig):
     pad_token_id: int | None = 0  # type: ignore[assignment]  # None where there is no table
 
     def __post_init__(self, **kwargs: Any) -> None:
+        """Set no padding id where there is no table of words."""
         super().__post_init__(**kwargs)
         if not self.vocab_size and self.pad_token_id == 0:
             self.pad_token_id = None  # without a table transformers warns of a padding id
@@ -98,20 +99,25 @@ class BetaLstmConfig(TextClassifierConfig):
         return [float(shape) for shape in shapes] if isinstance(shapes, list) else number * [float(shapes)]
 
     def validate_words(self) -> None:
+        """Check the fields of the word table, if there is one."""
         if self.vocab_size:
             super().validate_words()
 
     def validate_wide(self) -> None:
+        """Check the fields of the wide part, if it or a word table is there."""
         if self.vocab_size or self.wide_buckets:
             super().validate_wide()
 
     def validate_sizes(self) -> None:
+        """Check that widths and number of layers are at least 1."""
         self.check_at_least_one("input_size", "hidden_size", "num_layers")
 
     def validate_rates(self) -> None:
+        """Check the three dropout rates."""
         self.check_dropout_rates("dropout", "locked_dropout", "weight_dropout")
 
     def validate_gates(self) -> None:
+        """Check that `gate_eps`, added to the parameters of the gates, lies between 0 and 1."""
         if not 0 < self.gate_eps < 1:
             raise ValueError(f"gate_eps must be above 0 and below 1, got {self.gate_eps}")
 

@@ -29,7 +29,9 @@ class BilstmTaggerConfig(TextConfig):
     hidden_dropout: float | int = 0.0
 
     def validate_sizes(self) -> None:
+        """Check that the widths of LSTM and projection are at least 1."""
         self.check_at_least_one("recurrent_size", "projection_size")
 
     def validate_rates(self) -> None:
+        """Check the two dropout rates."""
         self.check_dropout_rates("embedding_dropout", "hidden_dropout")

@@ -60,12 +60,15 @@ class ContextualizerConfig(TextClassifierConfig):
     word_dropout: float | int = 0.0
 
     def validate_sizes(self) -> None:
+        """Check that steps, rank and number of context samples are at least 1."""
         self.check_at_least_one("num_steps", "rank", "eval_context_samples")
 
     def validate_rates(self) -> None:
+        """Check the rates of dropout and word dropout."""
         self.check_dropout_rates("dropout", "word_dropout")
 
     def validate_starts(self) -> None:
+        """Check that several context samples are asked for only where first contexts are drawn at random."""
         starts = self.initial_context == "random" and self.variant == "contextualizer"
         if self.eval_context_samples > 1 and not starts:
             raise ValueError(

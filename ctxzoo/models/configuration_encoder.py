@@ -64,15 +64,18 @@ class EncoderConfig(ZooConfig):
         return self.word_dim
 
     def validate_sizes(self) -> None:
+        """Check widths and numbers of layers and heads, and that the heads divide the width."""
         self.check_at_least_one("word_dim", "hidden_size", "num_layers", "num_heads")
         if self.hidden_size % self.num_heads:
             raise ValueError(f"hidden_size {self.hidden_size} must be a multiple of num_heads = {self.num_heads}")
         self.check_not_negative("inner_size")
 
     def validate_words(self) -> None:
+        """Check that there is at least one word."""
         self.check_at_least_one("vocab_size")
 
     def validate_position(self) -> None:
+        """Check that the width which sines or rotations take in pairs is even."""
         if self.position == "sinusoidal" and self.hidden_size % 2:
             raise ValueError(f"hidden_size {self.hidden_size} must be even with position='sinusoidal': sine and cosine")
         if self.position == "rotary" and self.head_size % 2:
@@ -81,6 +84,7 @@ class EncoderConfig(ZooConfig):
             )
 
     def validate_rates(self) -> None:
+        """Check the two dropout rates."""
         self.check_dropout_rates("dropout", "hidden_dropout")
 
 
@@ -98,6 +102,7 @@ class TextEncoderConfig(EncoderConfig):
     input_size: int = 1
 
     def __post_init__(self, **kwargs: Any) -> None:
+        """Set no padding id where there is no table of words."""
         super().__post_init__(**kwargs)
         if not self.vocab_size and self.pad_token_id == 0:
             self.pad_token_id = None  # without a table transformers warns of a padding id
@@ -108,5 +113,6 @@ class TextEncoderConfig(EncoderConfig):
         return self.word_dim if self.vocab_size else self.input_size
 
     def validate_words(self) -> None:
+        """Check `input_size`, the width of rows of numbers, and `vocab_size`, 0 for no words."""
         self.check_at_least_one("input_size")
         self.check_not_negative("vocab_size")

@@ -46,5 +46,6 @@ class HcrnnConfig(SessionConfig):
     kl_lambda: float | int = 1e-3
 
     def validate_topics(self) -> None:
+        """Check the number of topics and the weight of the divergence."""
         self.check_at_least_one("num_topics")
         self.check_not_negative("kl_lambda")

@@ -56,16 +56,19 @@ class KernelEncoderConfig(TextEncoderConfig):
     num_context_rows: int = 0
 
     def __post_init__(self, **kwargs: Any) -> None:
+        """Take `row_scaling` of old configurations out of the fields and keep it as an attribute."""
         # Offsets and scales of a regression, which configurations of earlier versions hold: for `RowScaling` alone.
         self.row_scaling = kwargs.pop("row_scaling", None)
         super().__post_init__(**kwargs)
 
     def to_dict(self) -> dict[str, Any]:
+        """Return all fields but `row_scaling`, which only configurations of earlier versions hold."""
         fields: dict[str, Any] = super().to_dict()
         fields.pop("row_scaling", None)
         return fields
 
     def validate_attention(self) -> None:
+        """Check the dropout rate of the weights and the length of the memory."""
         self.check_dropout_rates("attention_dropout")
         self.check_not_negative("memory_length")
 

@@ -74,11 +74,13 @@ class LamaConfig(TextClassifierConfig):
         return states + self.linear_mean * self.hidden_size
 
     def validate_sizes(self) -> None:
+        """Check the widths, the number of heads and the rank."""
         self.check_at_least_one("recurrent_size", "num_heads", "rank")
         if self.classifier_size < 0:
             raise ValueError(f"classifier_size must be 0 (linear) or more, got {self.classifier_size}")
 
     def validate_ngrams(self) -> None:
+        """Check that rows for n-grams fit the table and that `linear_mean` reads them."""
         if not 0 <= self.ngram_buckets < self.vocab_size:
             raise ValueError(
                 f"ngram_buckets must be at least 0 and below vocab_size = {self.vocab_size}, got {self.ngram_buckets}"
@@ -92,8 +94,10 @@ class LamaConfig(TextClassifierConfig):
             raise ValueError(f"ngram_buckets={self.ngram_buckets} needs linear_mean=True: nothing else reads n-grams")
 
     def validate_rates(self) -> None:
+        """Check the three dropout rates."""
         self.check_dropout_rates("embedding_dropout", "hidden_dropout", "classifier_dropout")
 
     def validate_scale(self) -> None:
+        """Check that the factor of the logits is above 0."""
         if self.logit_scale <= 0:
             raise ValueError(f"logit_scale must be above 0, got {self.logit_scale}")

@@ -97,6 +97,7 @@ class NipenConfig(VoteConfig):
     dropout: float | int = 0.1
 
     def validate_widths(self) -> None:
+        """Check topics, layer widths and the rank of the trust matrix, which many legislators need."""
         self.check_at_least_one("num_topics")
         for name in ("encoder_widths", "ntn_widths"):
             widths = getattr(self, name)
@@ -117,6 +118,7 @@ class NipenConfig(VoteConfig):
             raise ValueError(f"encoder={self.encoder!r} with version='tensor': it always has 'vae'")
 
     def validate_rates(self) -> None:
+        """Check dropout rates, the rate of new bills and the weights of the objective's terms."""
         self.check_dropout_rates("corruption_level", "dropout")
         if not 0 <= self.new_bill_rate <= 1:
             raise ValueError(f"new_bill_rate must be 0 to 1, got {self.new_bill_rate}")

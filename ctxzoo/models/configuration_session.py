@@ -44,9 +44,11 @@ class SessionConfig(ZooConfig):
         self.check_names("item_names", f"num_items is {self.num_items}", self.num_items)
 
     def validate_sizes(self) -> None:
+        """Check that both widths and the longest history are at least 1."""
         self.check_at_least_one("embedding_size", "hidden_size", "max_history")
 
     def validate_rates(self) -> None:
+        """Check the dropout rates of the embeddings and the pooled vector."""
         self.check_dropout_rates("embedding_dropout", "pooled_dropout")
 
     def get_row_names(self) -> list[str]:

@@ -26,5 +26,6 @@ class SessionBaselineConfig(SessionConfig):
     sigmoid_scores: bool = False
 
     def validate_sigmoid(self) -> None:
+        """Check that sigmoid scores are asked of STAMP alone."""
         if self.sigmoid_scores and self.kind != "stamp":
             raise ValueError(f"sigmoid_scores=True with kind={self.kind!r}: they are an option of 'stamp'")

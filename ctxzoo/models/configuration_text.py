@@ -45,6 +45,7 @@ class TextConfig(ZooConfig):
         return self.word_dim + self.position_dim
 
     def validate_words(self) -> None:
+        """Check the size and the bound of the word table and the width of positions."""
         self.check_at_least_one("vocab_size", "word_dim")
         if self.position_dim < 0 or self.position_dim % 2:
             raise ValueError(
@@ -78,6 +79,7 @@ class TextClassifierConfig(TextConfig):
 
     @property
     def num_words(self) -> int:
+        """The number of ids that stand for words, without those of the wide part."""
         return self.vocab_size - self.wide_buckets
 
     @property
@@ -86,6 +88,7 @@ class TextClassifierConfig(TextConfig):
         return [0, self.vocab_size - self.wide_char_buckets] if self.wide_char_buckets else [0]
 
     def validate_wide(self) -> None:
+        """Check that the ids of the wide part fit the vocabulary, and its dropout rate and scale."""
         if not 0 <= self.wide_buckets < self.vocab_size:
             raise ValueError(
                 f"wide_buckets must be at least 0 and below vocab_size = {self.vocab_size}, got {self.wide_buckets}"

@@ -101,6 +101,7 @@ class TextBaselineConfig(TextClassifierConfig):
         return self.encoder == "self_attentive" and self.overlap_penalty > 0
 
     def validate_sizes(self) -> None:
+        """Check the widths, numbers and filter lengths of all encoders."""
         self.check_at_least_one("num_steps", "rank", "num_filters", "recurrent_size", "num_heads", "num_layers")
         self.check_at_least_one("attention_size", "attention_heads")
         if self.classifier_size < 0:
@@ -114,11 +115,13 @@ class TextBaselineConfig(TextClassifierConfig):
             raise ValueError(f"kernel_sizes must hold numbers of words, at least 1, got {self.kernel_sizes}")
 
     def validate_heads(self) -> None:
+        """Check that the heads of a Transformer divide its width."""
         if self.encoder == "transformer" and self.num_heads > 0 and self.pooled_size % self.num_heads:
             width = "transformer_size" if self.transformer_size else "word_dim + position_dim"
             raise ValueError(f"{width} = {self.pooled_size} must be a multiple of num_heads = {self.num_heads}")
 
     def validate_rates(self) -> None:
+        """Check the three dropout rates and the penalty of overlap."""
         self.check_dropout_rates("dropout", "pooled_dropout", "classifier_dropout")
         self.check_not_negative("overlap_penalty")
 

@@ -82,6 +82,7 @@ class TimeEncoderConfig(EncoderConfig):
         return str(row) if self.event_names is None else self.event_names[row - 1]
 
     def validate_attention(self) -> None:
+        """Check the dropout rate of the attention weights."""
         self.check_dropout_rates("attention_dropout")
 
     def validate_time(self) -> None:

@@ -51,6 +51,7 @@ class VoteBaselineConfig(VoteConfig):
     dropout: float | int = 0.0
 
     def validate_baseline(self) -> None:
+        """Check numbers, rates and penalties, and that only the ideal point model has a network."""
         self.check_at_least_one("factors")
         self.check_dropout_rates("corruption_level", "dropout")
         self.check_not_negative("ridge", "trust_ridge", "text_weight")

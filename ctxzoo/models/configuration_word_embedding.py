@@ -71,6 +71,7 @@ class WordEmbeddingConfig(ZooConfig):
         return self.num_positions * self.word_dim if self.keeps_positions_apart else self.word_dim
 
     def validate_sizes(self) -> None:
+        """Check the widths and that words remain beside the special tokens."""
         self.check_at_least_one("word_dim", "window", "num_special_tokens")
         if self.vocab_size <= self.num_special_tokens:
             raise ValueError(
@@ -79,6 +80,7 @@ class WordEmbeddingConfig(ZooConfig):
             )
 
     def validate_attention(self) -> None:
+        """Check that the fields of attention, K and b, fit the architecture."""
         if self.architecture == "attention_cbow" and not (self.word_logits or self.position_logits):
             raise ValueError(
                 "attention_cbow with word_logits=False and position_logits=False has no attention; take "

@@ -229,6 +229,7 @@ class BetaLSTM(nn.Module):
         return output if self.batch_first else output.transpose(0, 1), encoding.state
 
     def _encode_packed(self, x: PackedSequence, state: State | None) -> tuple[PackedSequence, State]:
+        """Return the last layer's states, packed as `x` is, and h and c behind the last step of each sequence."""
         padded, lengths = pad_packed_sequence(x, batch_first=True)
         mask = torch.arange(padded.size(1)) < lengths.unsqueeze(1)  # (B, n)
         encoding = self.encode(padded, state, mask.to(padded.device))
@@ -365,6 +366,7 @@ def _select_last_step(initial: torch.Tensor, steps: torch.Tensor, lengths: torch
 
 
 def _check_single_direction(num_layers: int, bidirectional: bool) -> None:
+    """Raise ValueError for several layers of two directions, as `nn.LSTM` connects those otherwise."""
     if num_layers > 1 and bidirectional:
         raise ValueError(
             f"{num_layers} layers of two directions: those of nn.LSTM read both directions below, those of a BetaLSTM "
@@ -373,6 +375,7 @@ def _check_single_direction(num_layers: int, bidirectional: bool) -> None:
 
 
 def _check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Raise ValueError unless `value`, of the argument `name`, is one of `choices`."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
@@ -380,6 +383,7 @@ def _check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
 def _check_sizes_and_rates(
     input_size: int, hidden_size: int, num_layers: int, dropout: float, weight_dropout: float, gate_eps: float
 ) -> None:
+    """Raise ValueError for a size below 1, or a rate or `gate_eps` out of bounds."""
     for name, size in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
         if size < 1:
             raise ValueError(f"{name} must be at least 1, got {size}")

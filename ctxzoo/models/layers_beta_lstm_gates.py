@@ -126,6 +126,11 @@ class Encoding:
     def _estimate_layer_statistics(
         self, gates: torch.Tensor, index: int, samples: int, generator: torch.Generator
     ) -> GateStatistics:
+        """Return the gates of one layer and direction: values, and estimates from random draws.
+
+        `gates` are its pre-activations (n, B, K, H) and `index` is its place in `Encoding.gates`; `samples` is the
+        number of draws for the correlation of both gates.
+        """
         cell = CELLS[self.cell]
         pair = self._restore_sequence_order(compute_gates(self.cell, gates, self.eps), index)  # (B, n, 2, H)
         write, keep = pair.unbind(2) if cell.input_first else pair.flip(2).unbind(2)  # i and f

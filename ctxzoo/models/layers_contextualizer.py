@@ -78,6 +78,12 @@ class Contextualizer(nn.Module):
             def update_context(
                 x: torch.Tensor, context: torch.Tensor, projected: torch.Tensor | None, copy: int = copy
             ) -> tuple[torch.Tensor, torch.Tensor | None]:
+                """Return the next context, of the shape of `context`, and the weights (B, n, m) or (B, S, n, m), if
+                wanted.
+
+                `projected` is U x, (B, n, u), where all steps share it (None: compute it), and `copy` is the index of
+                this step's U, V and W.
+                """
                 projected = F.linear(x, self.token_factors[copy]) if projected is None else projected
                 gate, factor = F.linear(context, self.context_factors[copy]), self.feature_factors[copy]
                 step_weights = second_order_weights(projected, gate, factor, mask) if with_weights else None
@@ -127,6 +133,10 @@ class TokenwiseContextualizer(Contextualizer):
             def update_context(
                 x: torch.Tensor, y: torch.Tensor, copy: int = copy
             ) -> tuple[torch.Tensor, torch.Tensor | None]:
+                """Return the next tokens (B, n, m) from those before, `y`, and the mean weights (B, n, m), if wanted.
+
+                `x` are the tokens of the input, and `copy` is the index of this step's U, V and W.
+                """
                 projected = F.linear(y, self.token_factors[copy])
                 gates, factor = F.linear(y, self.context_factors[copy]), self.feature_factors[copy]
                 mean = self._average_attention_weights(projected, gates, factor, mask) if with_weights else None
@@ -162,6 +172,11 @@ class TokenwiseContextualizer(Contextualizer):
     def _average_attention_weights(
         self, projected: torch.Tensor, gates: torch.Tensor, factor: torch.Tensor, mask: torch.Tensor
     ) -> torch.Tensor:
+        """Return the weights (B, n, m) of all tokens, averaged over the real tokens that attend.
+
+        `projected` is U y, (B, n, u), `gates` V y, (B, n, u), `factor` W, (m, u), and `mask` (B, n) is True at real
+        tokens.
+        """
         total: torch.Tensor | float = 0.0
         # Weights are m wide, while what is projected is u wide: the blocks follow the former.
         for begin, end in self._split_queries(projected, width=factor.size(0)):
@@ -183,4 +198,10 @@ class TokenwiseContextualizer(Contextualizer):
 def _attend_query_block(
     gates: torch.Tensor, values: torch.Tensor, projected: torch.Tensor, factor: torch.Tensor, mask: torch.Tensor
 ) -> torch.Tensor:
+    """Return the sums (B, t, m) of second-order attention for a block of t queries, whose V y are `gates` (B, t, u).
+
+    The other arguments are the same in every block.
+
+    Arguments in this order let `call_with_checkpointing` run it again in the backward pass.
+    """
     return second_order_attention(values, projected, gates, factor, mask)

@@ -118,6 +118,7 @@ class HigherOrderAttention(Attention):
         self.memory_length = memory_length
 
         def make_norm() -> nn.Module:
+            """Return a normalisation of the entries of each head, or the identity without `qk_norm`."""
             return nn.RMSNorm(head_size, eps=1e-6) if qk_norm else nn.Identity()
 
         self.query_norm, self.key_norm = make_norm(), make_norm()
@@ -259,6 +260,11 @@ class HigherOrderAttention(Attention):
         output_attentions: bool,
         aux: AttentionAux,
     ) -> Result:
+        """Attend to pairs of keys; return the output (B, h, queries, d) and the weights of first keys, or None.
+
+        `second` and `second_value` are the keys and values of the second token of a pair, of the shape of `key`; `aux`
+        receives the weights of pairs, if they are wanted.
+        """
         settings: dict[str, Any] = {"score": self.order_type, "distinct": self.distinct}
         settings |= {"rate": self.dropout, "training": self.training}
         if self.order_type == "volume":
@@ -295,6 +301,11 @@ class HigherOrderAttention(Attention):
         output_attentions: bool,
         aux: AttentionAux,
     ) -> Result:
+        """Attend to tuples of keys through sums over the keys, in linear time; return output and weights, or None.
+
+        `seconds` and `values` are the keys and values of the further tokens of a tuple, `sums` the sums over the keys
+        of earlier calls; with `use_cache`, `aux` receives those for the next call.
+        """
         features = [F.elu(x) + 1 for x in (query, key, *seconds)]  # not negative, as their sums are denominators
         settings: dict[str, Any] = {"distinct": self.distinct, "chunk_size": CHUNK}
         wants_sums = use_cache and self.has_fixed_size_state
@@ -322,6 +333,11 @@ class HigherOrderAttention(Attention):
         output_attentions: bool,
         aux: AttentionAux,
     ) -> Result:
+        """Attend to keys that each query shifts by a summary of its context; return output and weights, or None.
+
+        `second` (B, h, keys, d) are the vectors that the summary averages; `aux` receives its weights, if they are
+        wanted.
+        """
         assert self.strengths is not None
         summary = self._project_to_heads(self.summary_key, hidden_states).to(key.dtype)  # a, (B, h, keys, d)
         modulation = fused_attention(query, summary, second, mask, causal)  # m, (B, h, queries, d)
@@ -360,6 +376,7 @@ class HigherOrderAttention(Attention):
         return keys, [self._project_to_heads(layer, x) for layer in self.second_values]
 
     def _project_to_heads(self, layer: Any, x: torch.Tensor) -> torch.Tensor:
+        """Return `layer(x)`, cut into the heads of higher order: (B, heads of higher order, n, d) of `x` (B, n, m)."""
         # Where autocast is off, what it computed before may have fewer digits than the weights.
         weight = layer.weight
         mapped: Any = layer(x.to(weight.dtype) if isinstance(weight, torch.Tensor) else x)
@@ -367,6 +384,7 @@ class HigherOrderAttention(Attention):
         return heads  # (B, heads of higher order, n, d)
 
     def _check_length(self, length: int) -> None:
+        """Raise ValueError for more keys than attention to all pairs may have."""
         if self.order_type in EXACT_TYPES and self.window is None and length > self.max_exact_length:
             raise ValueError(
                 f"{self.order_type} attention to all pairs of {length} tokens, more than max_exact_length = "

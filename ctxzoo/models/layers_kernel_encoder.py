@@ -315,6 +315,7 @@ class DirectKernel(Kernel):
         )
 
     def _compute_features(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the features of queries or keys `x` under the learned frequencies."""
         return frequency_features(x, self.first.to(x.dtype), self.second.to(x.dtype))
 
 

@@ -40,6 +40,7 @@ def make_linear(
 
 
 def _init_linear(layer: nn.Linear, fill_weight: Fill, fill_bias: Fill) -> None:
+    """Fill the weight and, if there is one, the bias of a linear layer."""
     fill_weight(layer.weight)
     if layer.bias is not None:
         fill_bias(layer.bias)

@@ -210,11 +210,13 @@ class EfficientAttention(Attention):
         return None if self.p_norm is None else log_importance(wide_key, self.p_norm)
 
     def _map_features(self, x: torch.Tensor, relative: bool = False) -> Features:
+        """Return the features of queries or keys `x` (B, h, n, d), whose inner products approximate the kernel."""
         projection = None if self.projection is None else self.projection.to(x.dtype)
         return feature_map(x, self.feature_map, projection, relative)
 
 
 def _add_importance(features: Features, importance: torch.Tensor | None) -> Features:
+    """Multiply the features of each key by exp of its `importance`, if there is one."""
     # A logarithm is added to the offset, as exp of it could overflow.
     return features if importance is None else features._replace(offset=features.offset + importance)
 

@@ -67,6 +67,7 @@ class VariationalAutoencoder(nn.Module):
         return ReadTexts(topics, hidden, self._apply_layer(self.decoder[-1], x), mean, log_deviation)
 
     def _apply_layer(self, layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        """Return `layer(x)`, in training with dropout of its weights rather than of `x`."""
         # In evaluation the layer may be a quantised one, which has no weight to drop from.
         if not self.training:
             mapped: torch.Tensor = layer(x)

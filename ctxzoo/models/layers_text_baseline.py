@@ -154,6 +154,7 @@ class SelfAttention(nn.Module):
         return summed.transpose(0, 1)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
+        """Load weights under their names here, or under those of `nn.MultiheadAttention`."""
         for name in ("weight", "bias"):
             if f"{prefix}in_proj_{name}" in state_dict:
                 state_dict[f"{prefix}in_proj.{name}"] = state_dict.pop(f"{prefix}in_proj_{name}")
@@ -161,7 +162,7 @@ class SelfAttention(nn.Module):
 
 
 def _zero_bias_after_draw(bias: torch.Tensor) -> None:
-    """Fill with 0, behind the draw that torch has there, on which the start of all later weights depends."""
+    """Fill a bias with 0 after a uniform draw, so that all later weights start as torch's own layer has them."""
     init.uniform_(bias)
     init.zeros_(bias)
 
@@ -191,6 +192,7 @@ class TransformerLayer(nn.Module):
         return x
 
     def _dropout_words(self, x: torch.Tensor) -> torch.Tensor:
+        """Return `x` with dropout, in training alone."""
         return F.dropout(x, self.rate, self.training)
 
 

@@ -79,6 +79,7 @@ class BochnerTime(TimeEncoding):
         init.ones_(self.beta)
 
     def encode_times(self, tau: torch.Tensor) -> torch.Tensor:
+        """Return cosines and sines of the times at the learned frequencies."""
         sines = 10.0 ** -to_float32_or_wider(self.sine_exponents)
         if self.cosine_exponents is None:
             return bochner_features(tau, sines, sines, self.beta.repeat(2))  # the beta of a sine is that of its cosine
@@ -108,6 +109,10 @@ class SampledBochnerTime(TimeEncoding):
         init.constant_(self.log_deviation, math.log(max((high - low) / 4, 1e-2)))
 
     def encode_times(self, tau: torch.Tensor) -> torch.Tensor:
+        """Return cosines and sines of the times at frequencies drawn from a learned log-normal.
+
+        Outside training the frequencies are fixed quantiles of it.
+        """
         number = self.size // 2
         if self.training:
             noise = torch.randn(number, device=tau.device)
@@ -142,6 +147,7 @@ class MercerTime(TimeEncoding):
         init.zeros_(self.bias)
 
     def encode_times(self, tau: torch.Tensor) -> torch.Tensor:
+        """Return weighted Fourier series of the times, one for each base frequency."""
         return mercer_features(tau, 10.0 ** to_float32_or_wider(self.exponents), self.weights, self.bias)
 
 
@@ -172,6 +178,7 @@ class Time2VecTime(TimeEncoding):
                 self.phases[0] = 0
 
     def encode_times(self, tau: torch.Tensor) -> torch.Tensor:
+        """Return the Time2Vec features: one linear in time, the others sines."""
         return time2vec_features(tau, self.frequencies, self.phases)
 
 
@@ -360,7 +367,11 @@ class TimePosition(nn.Module):
     def compute_kernel_factors(
         self, vectors: torch.Tensor, timestamps: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return the kernel K (B, L, L) of LSTE and its factors K1 and K2 (B, L, L, A), over each row's whole history.
+        """Return the kernel K (B, L, L) of time position LSTE and its factors K1 and K2 (B, L, L, A), to inspect or
+        plot.
+
+        K tells how much the event at one time weighs for that at another; rows are queries. Unlike in a causal
+        `forward`, each row's whole history counts.
 
         Args:
             vectors, timestamps, mask: Event vectors, timestamps and mask, as in `forward`.
@@ -396,11 +407,13 @@ class TimePosition(nn.Module):
         return self._summarise_whole_history(vectors, mask)
 
     def _summarise_whole_history(self, vectors: torch.Tensor, mask: torch.Tensor) -> torch.Tensor | None:
+        """Return the mean vector of each whole history, (B, 1, E), or None where the encoding reads no vectors."""
         if self.local_encoding is None or self.local_encoding.behaviour is None:
             return None
         return masked_mean(vectors, mask)[0].unsqueeze(1)  # (B, 1, E)
 
     def _encode_times(self, tau: torch.Tensor, summary: torch.Tensor | None) -> torch.Tensor:
+        """Return the features of relative times `tau` (B, L); `summary` is the mean of each history, for LSTE alone."""
         return (
             self.encoding.encode_times(tau)
             if self.local_encoding is None

@@ -48,6 +48,7 @@ class ZooPreTrainedModel(PreTrainedModel):
     _keys_to_ignore_on_load_missing: Any = None
 
     def post_init(self) -> None:
+        """Refuse a model of too many numbers, draw its weights, and keep rebuilt tensors out of checkpoints."""
         # While a checkpoint is loaded, nothing has memory yet.
         numbers = sum(x.numel() for x in (*self.parameters(), *self.buffers()))
         if numbers > LARGEST_MODEL:
@@ -107,6 +108,7 @@ class ZooPreTrainedModel(PreTrainedModel):
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
+        """Draw the weights that `module` itself holds, by its own `reset_parameters` or start."""
         start = vars(module).get("start")  # of a linear layer of `make_linear`
         if start is not None:
             start(module)

@@ -200,6 +200,7 @@ class BetaLstmForSequenceClassification(BetaLstmPreTrainedModel, TextClassifierP
         self.post_init()
 
     def compute_logits(self, outputs: Any) -> torch.Tensor:
+        """Return logits (B, num_labels) of the pooled state."""
         logits: torch.Tensor = self.classifier(outputs.pooler_output)
         return logits
 
@@ -295,15 +296,21 @@ class BetaLstmForTokenClassification(BetaLstmStepsPreTrainedModel):
         self.post_init()
 
     def class_probabilities(self, logits: torch.Tensor) -> torch.Tensor:
+        """Return the probability of each label on its own: a sigmoid."""
         return logits.sigmoid()
 
     def compute_logits(self, steps: torch.Tensor) -> torch.Tensor:
+        """Return logits (B, n, num_labels) of the states (B, n, D)."""
         logits: torch.Tensor = self.classifier(steps)
         return logits
 
     def compute_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor, penalty: torch.Tensor | None
     ) -> torch.Tensor:
+        """Return the binary cross-entropy summed over labels and averaged over real steps.
+
+        `penalty`, the summed divergence of the gates from their prior, is added to the sum before the division.
+        """
         summed = binary_label_losses(logits, labels, mask).sum()
         # Divided by the real steps alone: the losses of the labels of a step are summed.
         return (summed if penalty is None else summed + penalty) / mask.sum().clamp(min=1)
@@ -327,12 +334,14 @@ class BetaLstmForCausalLM(BetaLstmStepsPreTrainedModel, StreamingLanguageModel):
         self.post_init()
 
     def compute_logits(self, steps: torch.Tensor) -> torch.Tensor:
+        """Return scores (B, n, vocab_size) of the next word."""
         logits: torch.Tensor = self.lm_head(steps)
         return logits
 
     def compute_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor, penalty: torch.Tensor | None
     ) -> torch.Tensor:
+        """Return the mean cross-entropy of the next words, plus the divergence of the gates for each word."""
         loss, predicted = next_word_loss(logits, labels, mask)
         return loss if penalty is None else loss + penalty / predicted  # the loss is a mean already
 

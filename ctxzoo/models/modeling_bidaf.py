@@ -122,9 +122,11 @@ class BidafModel(BidafPreTrainedModel):
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Module:
+        """Return the table of words."""
         return self.embeddings.words
 
     def set_input_embeddings(self, value: WordEmbedding) -> None:
+        """Put another table of words in place."""
         self.embeddings.words = value
 
     def forward(
@@ -346,6 +348,10 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
 
 
 def _resolve_mask(ids: torch.Tensor, attention_mask: torch.Tensor | None, name: str) -> torch.Tensor:
+    """Return the checked mask (B, n) of `ids` (B, n), True at words; all True without `attention_mask`.
+
+    `name` is the argument that error messages name.
+    """
     if ids.dim() != 2:
         raise ValueError(f"{name} must be (batch, words), got shape {tuple(ids.shape)}")
     if ids.size(1) == 0:

@@ -166,6 +166,7 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel, Tex
         return wide.log_softmax(dim=-1).logsumexp(dim=1) - math.log(logits.size(1))
 
     def extra_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
+        """Return the contexts of all steps, to stand beside the logits."""
         return {"context_history": outputs.context_history}
 
     @torch.no_grad()

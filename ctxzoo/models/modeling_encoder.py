@@ -106,10 +106,12 @@ class EncoderPreTrainedModel(ZooPreTrainedModel):
     _is_stateful = True
 
     def get_input_embeddings(self) -> nn.Module:
+        """Return the table of words."""
         words: nn.Module = self.base_model.embeddings.words
         return words
 
     def set_input_embeddings(self, value: nn.Embedding) -> None:
+        """Put another table of words in place."""
         self.base_model.embeddings.replace_words(value)
 
     def compute_penalty(self, outputs: Any, num_targets: torch.Tensor | int) -> torch.Tensor | None:
@@ -394,6 +396,10 @@ def _collect_over_layers(values: list[torch.Tensor | None]) -> tuple[torch.Tenso
 
 
 def _make_encoder_state(mask: torch.Tensor, num_read: torch.Tensor | None, results: list[AttentionAux]) -> EncoderState:
+    """Return the state for the next call: the number of words read in each row, and each layer's attention state.
+
+    `mask` (B, n) is True at the words of this call, and `num_read` (B,) counts those of earlier ones.
+    """
     count = mask.sum(dim=1)
     layers = []
     for aux in results:

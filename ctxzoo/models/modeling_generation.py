@@ -21,13 +21,16 @@ class StreamingLanguageModel(ZooPreTrainedModel, GenerationMixin):
     lm_head: nn.Linear
 
     def get_output_embeddings(self) -> nn.Linear:
+        """Return the layer that scores the next word."""
         return self.lm_head
 
     def set_output_embeddings(self, value: nn.Linear) -> None:
+        """Put another layer that scores the next word in place."""
         self.lm_head = value
 
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:
+        """Tell transformers to make no cache of keys and values."""
         return False  # the state is not one of keys and values
 
     def prepare_inputs_for_generation(
@@ -56,5 +59,6 @@ class StreamingLanguageModel(ZooPreTrainedModel, GenerationMixin):
         return {"input_ids": input_ids, **inputs}
 
     def _reorder_cache(self, state: Any, beam_idx: torch.Tensor) -> Any:
+        """Return the state with its rows in the order of `beam_idx`."""
         # Beams are rows, and the batch is first in every tensor.
         return tuple(tuple(each.index_select(0, beam_idx) for each in layer) for layer in state)

@@ -190,10 +190,12 @@ class HcrnnForNextItem(HcrnnPreTrainedModel, NextItemPreTrainedModel):
         self.post_init()
 
     def compute_logits(self, pooled: torch.Tensor) -> torch.Tensor:
+        """Return the score of each item, with the table of items as the last layer."""
         scores: torch.Tensor = self.head(pooled, self.hcrnn.items.weight)
         return scores
 
     def compute_divergence(self, outputs: Any) -> torch.Tensor | None:
+        """Return the divergence of topics from their prior, times `kl_lambda`."""
         divergence: torch.Tensor = self.config.kl_lambda * outputs.kl  # (B,) or (B, T)
         return divergence
 

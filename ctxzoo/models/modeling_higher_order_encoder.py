@@ -28,6 +28,7 @@ class HigherOrderEncoderModel(HigherOrderEncoderPreTrainedModel, TextEncoderMode
 
     @staticmethod
     def make_attention(config: Any, layer_index: int) -> Attention:
+        """Return attention to pairs of keys for one layer."""
         return build_higher_order_attention(config, layer_index)
 
 

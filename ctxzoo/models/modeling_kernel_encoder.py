@@ -41,6 +41,7 @@ class KernelEncoderModel(KernelEncoderPreTrainedModel, TextEncoderModel):
 
     @staticmethod
     def make_attention(config: Any, layer_index: int) -> Attention:
+        """Return attention by a kernel for one layer."""
         return build_kernel_attention(config, layer_index)
 
 
@@ -86,6 +87,7 @@ class KernelEncoderForRegression(KernelEncoderPreTrainedModel, TextEncoderStepsP
         self.post_init()
 
     def compute_logits(self, steps: torch.Tensor) -> torch.Tensor:
+        """Return the predicted numbers of each step."""
         predicted: torch.Tensor = self.regressor(steps)
         return predicted
 

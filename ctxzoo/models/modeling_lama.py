@@ -233,6 +233,7 @@ class LamaForSequenceClassification(LamaPreTrainedModel, TextClassifierPreTraine
         self.post_init()
 
     def compute_logits(self, outputs: Any) -> torch.Tensor:
+        """Return logits (B, num_labels) of the document, plus those of the mean token, if wanted."""
         logits: torch.Tensor = self.classifier(outputs.pooler_output)
         if self.linear_mean is not None:
             # The mean of all tokens stands last in the document.

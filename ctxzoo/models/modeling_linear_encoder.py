@@ -28,6 +28,7 @@ class LinearEncoderModel(LinearEncoderPreTrainedModel, TextEncoderModel):
 
     @staticmethod
     def make_attention(config: Any, layer_index: int) -> Attention:
+        """Return attention in linear time for one layer."""
         return build_linear_attention(config, layer_index)
 
 

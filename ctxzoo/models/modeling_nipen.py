@@ -107,9 +107,11 @@ class NipenForVotePrediction(VotePreTrainedModel):
 
     @property
     def reads_new_bills(self) -> bool:
+        """Whether bills are made of their texts alone, so that new ones can be voted on."""
         return bool(self.config.amortized_bills)
 
     def text_parameters(self) -> Iterable[torch.nn.Parameter]:
+        """Return the weights of the autoencoder of texts."""
         return self.encoder.parameters()
 
     def forward(
@@ -186,6 +188,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
         return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
     def _encode_texts(self, bags: torch.Tensor) -> ReadTexts:
+        """Return what the autoencoder makes of bags of words (bills, vocab_size)."""
         read = self.encoder(bags)
         return read if isinstance(read, ReadTexts) else ReadTexts(*read)
 

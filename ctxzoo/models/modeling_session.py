@@ -42,10 +42,12 @@ class SessionPreTrainedModel(ZooPreTrainedModel):
     main_input_name = "input_ids"
 
     def get_input_embeddings(self) -> ItemTable:
+        """Return the table of items."""
         table: ItemTable = self.base_model.items
         return table
 
     def set_input_embeddings(self, value: nn.Module) -> None:
+        """Put another table of items in place."""
         self.base_model.items = value
 
     def project_parameters(self) -> None:

@@ -204,6 +204,7 @@ class SessionBaselineForNextItem(SessionBaselinePreTrainedModel, NextItemPreTrai
         self.post_init()
 
     def compute_logits(self, pooled: torch.Tensor) -> torch.Tensor:
+        """Return the score of each item, by the formula of the chosen baseline."""
         table = self.reader.items.weight
         if self.config.kind == "narm":
             scores: torch.Tensor = self.head(pooled, table)

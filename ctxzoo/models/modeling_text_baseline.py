@@ -105,9 +105,11 @@ class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel, TextCla
 
     @property
     def needs_attentions(self) -> bool:
+        """Whether the loss reads attention weights: with a penalty of overlap."""
         return self.config.penalises_overlap
 
     def compute_logits(self, outputs: Any) -> torch.Tensor:
+        """Return logits (B, num_labels) of the pooled text."""
         logits: torch.Tensor = self.classifier(outputs.pooler_output)
         return logits
 
@@ -130,6 +132,7 @@ class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel, TextCla
 
 
 def _build_encoder(config: TextBaselineConfig) -> nn.Module:
+    """Return the layer that makes one vector (B, pooled_size) of tokens (B, n, width), as `config.encoder` names it."""
     width = config.hidden_size
     if config.encoder == "attention":
         start = InitialContext(width, "random", config.eval_context, samples=1)

@@ -27,6 +27,7 @@ class TextEncoderModel(EncoderModel):
     config: TextEncoderConfig
 
     def make_input(self, config: Any) -> Any:
+        """Return the layer that reads words or, without a vocabulary, rows of numbers."""
         return super().make_input(config) if config.vocab_size else StepInput(config.input_size, config.dropout)
 
     def forward(
@@ -166,6 +167,7 @@ class TextEncoderForTokenClassification(TextEncoderStepsPreTrainedModel):
         self.post_init()
 
     def compute_logits(self, steps: torch.Tensor) -> torch.Tensor:
+        """Return logits (B, n, num_labels) of the states (B, n, D)."""
         logits: torch.Tensor = self.classifier(steps)
         return logits
 
@@ -187,5 +189,6 @@ class TextEncoderForCausalLM(TextEncoderStepsPreTrainedModel, EncoderNextStepPre
         self.post_init()
 
     def compute_logits(self, steps: torch.Tensor) -> torch.Tensor:
+        """Return scores (B, n, vocab_size) of the next word."""
         logits: torch.Tensor = self.lm_head(steps)
         return logits

@@ -39,6 +39,7 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
 
     @staticmethod
     def make_attention(config: Any, layer_index: int) -> Attention:
+        """Return dot-product attention for one layer."""
         return DotAttention(config.attention_dropout)
 
     def make_time_encodings(self, config: TimeEncoderConfig) -> None:

@@ -27,6 +27,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
 
     @property
     def reads_new_bills(self) -> bool:
+        """Whether votes on bills that training did not see can be predicted: not by default."""
         return False
 
     def text_parameters(self) -> Iterable[torch.nn.Parameter]:

@@ -59,12 +59,15 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
 
     @property
     def reads_new_bills(self) -> bool:
+        """Whether the model reads texts, and so predicts votes on new bills: CDL alone."""
         return self.config.kind == "cdl"
 
     def text_parameters(self) -> Iterable[torch.nn.Parameter]:
+        """Return the weights of CDL's autoencoder of texts; other kinds have none."""
         return self.votes.autoencoder.parameters() if isinstance(self.votes, Cdl) else ()
 
     def set_observed_votes(self, votes: torch.Tensor) -> None:
+        """Take the votes of training, from which TrustSVD counts and ideal points start."""
         super().set_observed_votes(votes)
         for module in self.votes.modules():
             if isinstance(module, TrustSvd):
@@ -132,6 +135,7 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
 
 
 def _build_model(config: VoteBaselineConfig) -> nn.Module:
+    """Return the layer that scores votes, of the kind that `config.kind` names."""
     parts = (config.num_legislators, config.num_bills, config.factors)
     widths, rate, level = config.hidden_widths, config.dropout, config.corruption_level
     if config.with_network:

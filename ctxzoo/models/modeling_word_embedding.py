@@ -209,6 +209,7 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
         return gather_table_rows(self.word_vectors.weight, ids, sparse=self.sparse_gradients)
 
     def _find_words(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
+        """Return a mask (B, n), True at words, not at special tokens or padding."""
         return make_word_mask(input_ids, attention_mask) & (input_ids >= self.config.num_special_tokens)
 
     def _compute_attention_weights(
@@ -382,6 +383,7 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         """Return for each of the centres (P,) the mean of -log p(centre | word) over its context words (P, 2b)."""
 
         def loss_at(column: int) -> torch.Tensor:
+            """Return the cross-entropy (P,) of each centre, predicted from the word in one place of its window."""
             words = self.word_embedding.embed_words(contexts[:, column])  # (P, d)
             matrix = self.output_vectors[column] if self.output_vectors.dim() == 3 else self.output_vectors
             return F.cross_entropy(self._compute_logits(words, matrix), centres, reduction="none")
@@ -422,6 +424,11 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         noise: torch.Tensor,
         noise_kept: torch.Tensor,
     ) -> None:
+        """Raise ValueError where shapes or ids of the windows or of the noise words are wrong.
+
+        For P windows of R places: `contexts` ids and `present` booleans (P, R), `centres` ids (P,); `noise` and
+        `noise_kept` share a shape.
+        """
         positions, number = self.config.num_positions, centres.size(0)
         for name, x, shape in (
             ("contexts", contexts, (number, positions)),

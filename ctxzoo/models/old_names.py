@@ -258,6 +258,7 @@ def with_old_arguments(class_: type[Any]) -> type[Any]:
 
     @wraps(init)
     def init_with_old_arguments(self: Any, *args: Any, **kwargs: Any) -> None:
+        """Call the original `__init__` with former names of arguments replaced by current ones."""
         init(self, *args, **convert_settings(kwargs))
 
     class_.__init__ = init_with_old_arguments

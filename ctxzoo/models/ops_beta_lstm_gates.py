@@ -157,6 +157,7 @@ def split_input_forget(pair: torch.Tensor, cell: Cell) -> tuple[torch.Tensor, to
 
 
 def _draw_uniform(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
+    """Return uniform numbers from 0 to 1 of `shape`, in the type and on the device of `like`."""
     return torch.rand(shape, generator=generator, dtype=like.dtype, device=like.device)
 
 

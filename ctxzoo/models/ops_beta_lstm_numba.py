@@ -72,6 +72,7 @@ def make_forward_step(
     kind = KINDS[gating.cell]
 
     def run_forward_step(step: int) -> None:
+        """Write h and c of `step` into the state tensors."""
         forward_step_loop(kind, *tensors, step, *options, seed)
 
     return run_forward_step
@@ -105,6 +106,7 @@ def make_backward_step(
     kind = KINDS[gating.cell]
 
     def run_backward_step(step: int, grad_hidden: torch.Tensor, grad_memory: torch.Tensor) -> None:
+        """Write the pre-activations' gradient at `step`, and update that of c in place."""
         backward_step_loop(kind, *before, grad_hidden.numpy(), grad_memory.numpy(), *after, step, *options)
 
     return run_backward_step
@@ -134,6 +136,7 @@ def _is_covered_by_table(gates: torch.Tensor, draws: torch.Tensor, eps: float) -
 
 
 def _get_temperature(gating: Gating) -> Any:
+    """Return the number by which the sigmoid's argument is divided: that of the cell "g2", otherwise 1."""
     return f32(SIGMOID_TEMPERATURE if gating.cell == "g2" else 1.0)
 
 

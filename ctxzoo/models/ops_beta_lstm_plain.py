@@ -42,6 +42,7 @@ def make_forward_step(
     matrix = cell.matrix(blocks).expand(blocks.size(1), -1, -1) if cell.has_gamma_gates else None  # (B, 4, K)
 
     def run_forward_step(step: int) -> None:
+        """Write h and c of `step` into the state tensors."""
         if matrix is not None:
             weights = shapes_from_preactivations(grad_gates[step], gating.eps)
             if gating.draw_gammas:
@@ -94,6 +95,7 @@ def make_backward_step(
     every_output, every_memory, every_keep = output_slopes.unbind(0), to_memory.unbind(0), keep.unbind(0)
 
     def run_backward_step(step: int, grad_hidden: torch.Tensor, grad_memory: torch.Tensor) -> None:
+        """Write the pre-activations' gradient at `step`, and update that of c in place."""
         grad_memory.addcmul_(grad_hidden, every_memory[step])
         if grad_memories is not None:
             grad_memory += grad_memories[step]

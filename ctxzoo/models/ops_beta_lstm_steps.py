@@ -107,6 +107,7 @@ class _Steps(torch.autograd.Function):
     def backward(
         ctx: Any, grad_states: torch.Tensor | None, grad_memories: torch.Tensor | None, grad_gates: torch.Tensor | None
     ) -> tuple[torch.Tensor | None, ...]:
+        """Return the gradients of the inputs of `forward`, computed from the last step to the first."""
         weight, blocks, states, memories, noise, scale = ctx.saved_tensors
         length, batch, count, size = blocks.shape
         slopes = torch.empty_like(blocks)  # to become the gradient of the pre-activations

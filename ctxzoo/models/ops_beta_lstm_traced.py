@@ -86,6 +86,7 @@ def run_scan(
     def step(
         state: tuple[torch.Tensor, torch.Tensor], at_step: dict[str, torch.Tensor]
     ) -> tuple[tuple[torch.Tensor, torch.Tensor], Steps]:
+        """Return (h, c) of one step as the next state, and what the scan collects: h, c and the gates."""
         hidden, memory, gates = _run_step(
             *state, at_step["inputs"], weight, gating, at_step.get("noise"), at_step.get("scale")
         )

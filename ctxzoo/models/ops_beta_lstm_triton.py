@@ -207,6 +207,7 @@ def make_forward_step(
     seed = draw_seed() if gating.draw_gammas else 0
 
     def run_forward_step(step: int) -> None:
+        """Launch the kernel that writes h and c of `step` into the state tensors."""
         arguments = (None if values is None else values[step] for values in (noise, scale, draws))
         before, after = every_memory[step : step + 2]
         # Each step has a seed of its own, so that its counters may begin anew.
@@ -230,6 +231,7 @@ def make_backward_step(
     step_tensors = tuple(zip(*(x.unbind(0) for x in (slopes, grad_output, to_memory, keep)), strict=True))
 
     def run_backward_step(step: int, grad_hidden: torch.Tensor, grad_memory: torch.Tensor) -> None:
+        """Launch the kernel that writes the gradients at `step` and updates that of c in place."""
         arguments = (None if values is None else values[step] for values in (grad_memories, grad_gates))
         backward_step(grad_hidden, grad_memory, *step_tensors[step], *arguments)
 
@@ -301,4 +303,5 @@ def _fill_none(tensor: torch.Tensor | None, unread: torch.Tensor) -> torch.Tenso
 
 
 def _launch_kernel(kernel: Any, count: int, *arguments: Any, **constants: Any) -> None:
+    """Launch a Triton kernel with a program for each block of `count` numbers."""
     kernel[(triton.cdiv(count, BLOCK),)](*arguments, **constants, BLOCK=BLOCK)

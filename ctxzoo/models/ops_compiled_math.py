@@ -40,12 +40,18 @@ ZERO, HALF, ONE, TWO = f32(0), f32(0.5), f32(1), f32(2)
 
 
 def _float_to_bits(context: Any, value: Any) -> Any:
-    """Return the bits of a float32 as an int32."""
+    """Tell Numba how to read the bits of a float32 as an int32: the type of the call, and its LLVM instruction.
+
+    Called by Numba alone; compiled loops call `as_bits`.
+    """
     return types.int32(types.float32), lambda _, builder, __, given: builder.bitcast(given[0], ir.IntType(32))
 
 
 def _bits_to_float(context: Any, value: Any) -> Any:
-    """Return the float32 with the bits of an int32."""
+    """Tell Numba how to read the bits of an int32 as a float32: the type of the call, and its LLVM instruction.
+
+    Called by Numba alone; compiled loops call `as_number`.
+    """
     return types.float32(types.int32), lambda _, builder, __, given: builder.bitcast(given[0], ir.FloatType())
 
 
@@ -62,6 +68,7 @@ E2, E3, E4, E5, E6 = (f32(1 / math.factorial(power)) for power in range(2, 7))
 
 @compile_inline
 def exp(x: Any) -> Any:
+    """Return e^x in float32; x is first brought into [-87, 88], where the result is a normal number."""
     x = HIGHEST if x > HIGHEST else x
     x = LOWEST if x < LOWEST else x
     # The rounder leaves no room for a fraction: n = round(x / ln 2) stands in the lowest bits of `rounded`.
@@ -82,6 +89,7 @@ A1, A2, A3, A4, A5, A6, A7 = (f32(2 / (2 * power + 1)) for power in range(1, 8))
 
 @compile_inline
 def two_artanh(s: Any) -> Any:
+    """Return 2 artanh(s), the logarithm of (1 + s) / (1 - s), for small s."""
     z = s * s
     return ((((((A7 * z + A6) * z + A5) * z + A4) * z + A3) * z + A2) * z + A1) * z * s + TWO * s
 
@@ -100,16 +108,19 @@ def log(x: Any) -> Any:
 
 @compile_inline
 def sigmoid(x: Any) -> Any:
+    """Return 1 / (1 + e^-x)."""
     return ONE / (ONE + exp(-x))
 
 
 @compile_inline
 def tanh(x: Any) -> Any:
+    """Return tanh x, as 1 - 2 / (e^2x + 1)."""
     return ONE - TWO / (exp(TWO * x) + ONE)
 
 
 @compile_inline
 def softplus(x: Any) -> Any:
+    """Return ln(1 + e^x) without overflow."""
     y = exp(-abs(x))  # ln(1 + y) is 2 artanh(y / (2 + y))
     return (ZERO if x < ZERO else x) + two_artanh(y / (TWO + y))
 

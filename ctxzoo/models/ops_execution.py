@@ -75,8 +75,11 @@ def refuse_second_derivative(name: str) -> Callable[[Callable[..., Any]], Callab
     """
 
     def decorate(backward: Callable[..., Any]) -> Callable[..., Any]:
+        """Return `backward` with a check in front that refuses `create_graph=True`."""
+
         @wraps(backward)
         def first_derivative(ctx: Any, *gradients: Any) -> Any:
+            """Raise RuntimeError under `create_graph=True`; otherwise run the backward pass."""
             if torch.is_grad_enabled():  # by create_graph=True alone
                 raise RuntimeError(
                     f"{name} has no second derivatives: its gradient cannot be made with create_graph=True, as "

@@ -195,6 +195,7 @@ def _run_scan(
     def step(
         state: tuple[torch.Tensor, torch.Tensor], at_step: tuple[torch.Tensor, torch.Tensor]
     ) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, ...]]:
+        """Return hidden state and context of one step as the next state, and copies of all it computed."""
         found = _run_step(*at_step, *state, theta, weights)
         # What a scan carries and what it collects must not be one tensor.
         return (found.hidden, found.context), tuple(each.clone() for each in found)
@@ -256,6 +257,7 @@ class _TopicScores(torch.autograd.Function):
     @staticmethod
     @refuse_second_derivative("the HCRNN's topic scores")
     def backward(ctx: Any, grad_scores: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Return the gradients of theta, the projected topics, the hidden states and the score vector."""
         theta, projected, hidden, vector = ctx.saved_tensors
         if ctx.gradients is not None:
             gradients: tuple[torch.Tensor, ...] = ctx.gradients(

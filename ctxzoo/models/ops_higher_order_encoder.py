@@ -357,6 +357,7 @@ def _list_factor_subsets(width: int, distinct: bool) -> list[tuple[int, ...]]:
 
 
 def _multiply_selected(tensors: Sequence[torch.Tensor], indices: tuple[int, ...]) -> torch.Tensor:
+    """Return the product, entry by entry, of the tensors with these indices."""
     product = tensors[indices[0]]
     for index in indices[1:]:
         product = product * tensors[index]
@@ -364,6 +365,7 @@ def _multiply_selected(tensors: Sequence[torch.Tensor], indices: tuple[int, ...]
 
 
 def _append_ones_column(value: torch.Tensor) -> torch.Tensor:
+    """Return `value` (..., d) with a column of ones behind, (..., d + 1), whose sum counts the weights."""
     return torch.cat((value, torch.ones_like(value[..., :1])), dim=-1)
 
 

@@ -224,6 +224,7 @@ class _SquaredProductSums(torch.autograd.Function):
     @staticmethod
     @refuse_second_derivative("attention by a learned kernel")
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, None]:
+        """Return the gradients of queries, keys and values, a block of queries at a time."""
         queries, keys, values, stored_products = ctx.saved_tensors
         (grad_sums,) = gradients
         grad_queries, grad_keys, grad_values = (

@@ -71,6 +71,7 @@ def draw_projection(num_features: int, size: int, generator: torch.Generator) ->
     """
 
     def normal(*shape: int) -> torch.Tensor:
+        """Return standard normal numbers, drawn on the CPU so that every device starts alike."""
         return torch.randn(*shape, dtype=torch.float32, device="cpu", generator=generator)
 
     num_blocks = math.ceil(num_features / size)
@@ -319,6 +320,10 @@ def _append_ones_column(value: torch.Tensor) -> torch.Tensor:
 
 
 def _divide_by_last_column(sums: torch.Tensor, eps: float, signed: bool) -> torch.Tensor:
+    """Return the sums (..., d) of weighted values, divided by the sum of weights in the last column.
+
+    The divisor is kept away from 0 by `eps`; `signed` says that it may be negative.
+    """
     total = sums[..., -1:]
     if not signed:
         return sums[..., :-1] * total.clamp(min=eps).reciprocal()
@@ -410,6 +415,12 @@ def _compute_clamped_fraction(
     signed: bool,
     state: LinearState | None,
 ) -> torch.Tensor | None:
+    """Return the share of queries whose sum of weights is so near 0 that `eps` changes it, or None without `guard`.
+
+    `total` are the sums of weights and `guard` the sums of the keys' features, `eps` times which is added to `total`;
+    both are (B, h, queries). Queries that see no key under `mask` (B, keys) do not count. `signed` says that the sums
+    may be negative; with a `state`, keys of earlier calls are in them.
+    """
     if guard is None:
         return None
     total = total.detach()
@@ -423,6 +434,7 @@ def _compute_clamped_fraction(
 
 
 def _check_sizes(batch: int, num_queries: int, num_keys: int, mask: torch.Tensor | None, causal: bool) -> None:
+    """Raise ValueError for a mask that is not (B, keys), or more causal queries than keys."""
     if mask is not None and mask.shape != (batch, num_keys):
         raise ValueError(
             f"a mask of shape {tuple(mask.shape)} for {num_keys} keys: attention in linear time takes masks "
@@ -433,4 +445,5 @@ def _check_sizes(batch: int, num_queries: int, num_keys: int, mask: torch.Tensor
 
 
 def _count_positions(features: Features) -> int:
+    """Return the number n of tokens that the features stand for."""
     return features.offset.size(-2)

@@ -54,6 +54,7 @@ class _Rearrange(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+        """Return the gradient in the former order: this permutation is its own inverse."""
         (index,) = ctx.saved_tensors
         return _Rearrange.apply(gradient.contiguous(), index), None  # type: ignore[no-untyped-call]
 
@@ -111,6 +112,7 @@ class _GruSteps(torch.autograd.Function):
     @staticmethod
     @refuse_second_derivative("a GRU on the CPU")
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, None]:
+        """Return the gradients of input projections, recurrent weights and recurrent biases."""
         weight, states, gates, candidates, recurrent_new = ctx.saved_tensors
         groups, length, batch, size = states.shape
         reset, update = gates.chunk(2, dim=3)  # (G, n, B, h) each
@@ -166,6 +168,7 @@ def run_recurrent_scan(x: torch.Tensor, weights: Sequence[torch.Tensor], cell: L
     def lstm_step(
         state: tuple[torch.Tensor, torch.Tensor], from_input: torch.Tensor
     ) -> tuple[tuple[torch.Tensor, torch.Tensor], torch.Tensor]:
+        """Return (h, c) of one LSTM step as the next state, and h to collect; `from_input` is W x + b (B, 4h)."""
         hidden, memory = state
         in_gate, forget_gate, candidate, out_gate = (from_input + F.linear(hidden, weight_hh, bias_hh)).chunk(4, dim=-1)
         memory = torch.sigmoid(forget_gate) * memory + torch.sigmoid(in_gate) * torch.tanh(candidate)
@@ -173,6 +176,7 @@ def run_recurrent_scan(x: torch.Tensor, weights: Sequence[torch.Tensor], cell: L
         return (hidden, memory), hidden.clone()  # what a scan carries and what it collects must not be one tensor
 
     def gru_step(hidden: torch.Tensor, from_input: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return h of one GRU step twice: as the next state and to collect; `from_input` is W x + b (B, 3h)."""
         input_reset, input_update, input_new = from_input.chunk(3, dim=-1)
         state_reset, state_update, state_new = F.linear(hidden, weight_hh, bias_hh).chunk(3, dim=-1)
         update = torch.sigmoid(input_update + state_update)

@@ -86,6 +86,7 @@ def second_order_weights(
 
 
 def _choose_implementation(x: torch.Tensor, projected: torch.Tensor) -> Implementation:
+    """Return which form is fastest for `x` (B, n, m) and `projected` (B, n, u): plain, closed, recomputed or Triton."""
     # The compiler fuses the plain form itself; the kernels need a token.
     if torch.compiler.is_compiling() or x.dim() != 3 or x.size(1) == 0:
         return "plain"
@@ -123,6 +124,7 @@ class _ClosedFormAttention(torch.autograd.Function):
     @staticmethod
     @refuse_second_derivative("second-order attention")
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Return the gradients of the inputs, computed in closed form, some tokens at a time."""
         x, projected, gate, weight, mask, out, weights = ctx.saved_tensors
         with torch.autocast(x.device.type, enabled=False):
             keys, query, factor = _to_common_dtype(projected, gate, weight)
@@ -171,6 +173,7 @@ class _FusedAttention(torch.autograd.Function):
     @staticmethod
     @refuse_second_derivative("second-order attention")
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Return the gradients of the inputs, from the Triton kernels."""
         x, projected, gate, weight, mask, out, log_sum = ctx.saved_tensors
         return *second_order_backward(grad, x, projected, gate, weight, mask, out, log_sum), None
 

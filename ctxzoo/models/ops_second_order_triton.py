@@ -474,6 +474,10 @@ def second_order_backward(
 
 
 def _check_inputs(x: torch.Tensor, p: torch.Tensor, q: torch.Tensor, weight: torch.Tensor, mask: torch.Tensor) -> None:
+    """Raise an error unless the tensors have the shapes, types and device that the kernels need.
+
+    Shapes: `x` (B, n, m), `p` = U x (B, n, u), `q` = V c (B, u), `weight` = W (m, u) and `mask` (B, n).
+    """
     if x.dim() != 3 or p.dim() != 3:
         raise ValueError(f"x and p must be (B, n, m) and (B, n, u), got {tuple(x.shape)} and {tuple(p.shape)}")
     batch, n, m = x.shape
@@ -490,6 +494,7 @@ def _check_inputs(x: torch.Tensor, p: torch.Tensor, q: torch.Tensor, weight: tor
 
 
 def _check_tensor(name: str, tensor: torch.Tensor, shape: tuple[int, ...], device: torch.device) -> None:
+    """Raise TypeError or ValueError unless the tensor has a known type, this shape and this device."""
     dtypes = (torch.bool,) if name == "mask" else _DTYPES
     if tensor.dtype not in dtypes:
         raise TypeError(f"{name} must be {' or '.join(map(str, dtypes))}, got {tensor.dtype}")
@@ -500,6 +505,7 @@ def _check_tensor(name: str, tensor: torch.Tensor, shape: tuple[int, ...], devic
 
 
 def _ceil_div(a: int, b: int) -> int:
+    """Return a / b, rounded up."""
     return -(-a // b)
 
 
@@ -521,6 +527,7 @@ def get_product_precision(dtype: torch.dtype) -> str:
 
 
 def _choose_forward_tiles(n: int, m: int, u: int, dtype: torch.dtype) -> _Tiles:
+    """Return the block sizes of the forward kernel for n tokens, m features and rank u."""
     # The more features a program has, the fewer programs read the same p.
     precision, block_u = get_product_precision(dtype), _choose_block_size(u, 128)
     if precision == "bf16":
@@ -533,6 +540,10 @@ def _choose_forward_tiles(n: int, m: int, u: int, dtype: torch.dtype) -> _Tiles:
 
 
 def _choose_token_gradient_tiles(batch: int, n: int, m: int, u: int, dtype: torch.dtype, num_programs: int) -> _Tiles:
+    """Return the block sizes of the kernel for the gradients of the tokens.
+
+    `n`, `m` and `u` are tokens, features and rank; `num_programs` is how many programs the device should get.
+    """
     # Every program reads all of W: the more tokens it has the better, as long as every processor has a program.
     precision, block_u = get_product_precision(dtype), _choose_block_size(u, 128)
     if precision == "ieee":
@@ -546,6 +557,7 @@ def _choose_token_gradient_tiles(batch: int, n: int, m: int, u: int, dtype: torc
 
 
 def _choose_weight_gradient_tiles(n: int, m: int, u: int, dtype: torch.dtype) -> _Tiles:
+    """Return the block sizes of the kernel for the gradient of W, with n tokens, m features and rank u."""
     # Two sums of (features, ranks) stay in registers.
     precision, block_u = get_product_precision(dtype), _choose_block_size(u, 128)
     if precision == "bf16":
@@ -596,6 +608,7 @@ def _get_kernel_strides(tensor: torch.Tensor) -> tuple[int, int, int]:
 
 
 def _count_target_programs(x: torch.Tensor) -> int:
+    """Return how many programs keep the device of `x` busy."""
     if not x.is_cuda:
         return _INTERPRETED_PROCESSORS
     return _PROGRAMS_PER_PROCESSOR * torch.cuda.get_device_properties(x.device).multi_processor_count

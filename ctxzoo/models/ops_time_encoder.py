@@ -232,6 +232,7 @@ def time_scores(kernel: torch.Tensor, theta: torch.Tensor, combine: str) -> torc
 
 
 def _float32_or_wider(numbers: torch.Tensor) -> torch.dtype:
+    """Return float32 for half precision, and otherwise the type of `numbers`."""
     return torch.float32 if numbers.dtype in (torch.float16, torch.bfloat16) else numbers.dtype
 
 
@@ -265,6 +266,10 @@ def check_timestamps(timestamps: torch.Tensor, mask: torch.Tensor, *, ordered: b
 
 
 def _check_finite_and_ordered(times: torch.Tensor, mask: torch.Tensor, ordered: bool) -> None:
+    """Raise ValueError for a time that is not finite or, if `ordered`, earlier than one before it in its row.
+
+    `times` and `mask` are (B, L); the mask is True at events.
+    """
     odd = (~torch.isfinite(times)).nonzero()
     if len(odd):
         row, position = odd[0].tolist()

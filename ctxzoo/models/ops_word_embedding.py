@@ -105,6 +105,7 @@ class _SparseRows(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Return a sparse gradient of the table, with only the rows that were read."""
         indices = torch.stack([index.flatten() for index in ctx.saved_tensors])  # (k, rows that were read)
         values = gradients[0].reshape(indices.size(1), *ctx.shape[len(indices) :])
         # The indices come from a look-up that has worked.

@@ -82,6 +82,7 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
         doc_stride: int | None = None,
         max_question_len: int | None = None,
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """Check the options of a call and sort them by step: preprocess, forward, postprocess."""
         sizes = {"top_k": top_k, "max_answer_len": max_answer_len, "max_seq_len": max_seq_len}
         for name, value in {**sizes, "max_question_len": max_question_len}.items():
             _check_minimum(name, value, minimum=1)
@@ -102,6 +103,7 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
 
     @property
     def _can_refuse(self) -> bool:
+        """Whether the model may answer that the text holds no answer, as SQuAD 2.0 trains it."""
         return getattr(self.model.config, "squad_version", "2.0") == "2.0"
 
     def preprocess(
@@ -149,6 +151,7 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
             }
 
     def _forward(self, input_tensors: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return the log-probabilities of starts, ends and no answer for one window of a text."""
         inputs = {name: value for name, value in input_tensors.items() if name in self.tokenizer.model_input_names}
         outputs = self.model(**inputs, return_dict=True)
         start, end, no_answer = span_log_probabilities(outputs)  # (B, 1 + n) each, and (B,)
@@ -302,6 +305,7 @@ def _make_examples(question: Any, context: Any) -> Any:
 
 
 def _check_example(example: Any, name: str) -> str:
+    """Return the string that the example holds under `name`, "question" or "context"."""
     if not isinstance(example, Mapping):
         raise TypeError(f"an example must be a dict with question and context, got {type(example).__name__}")
     text = example.get(name)
@@ -335,9 +339,11 @@ def check_probability(name: str, value: Any) -> None:
 
 
 def _drop_none(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters whose value is not None."""
     return {name: value for name, value in parameters.items() if value is not None}
 
 
 def _format_answer(log_score: float, start: int, end: int, context: str, refusal: float) -> Answer:
+    """Return the answer `context[start:end]` with its score, as the pipeline returns it; `refusal` scores no answer."""
     score = torch.tensor(log_score, dtype=torch.float64).exp().item()
     return {"score": score, "start": start, "end": end, "answer": context[start:end], "no_answer_score": refusal}

@@ -46,14 +46,17 @@ class _Architectures(Mapping[str, Architecture]):
         self._loaded: dict[str, Architecture] = {}
 
     def __getitem__(self, name: str) -> Architecture:
+        """Return the architecture of this name, which is imported on first use."""
         if name not in self._loaded:
             self._loaded[name] = self.loaders[name]()
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
+        """Tell whether an architecture of this name is registered, without importing it."""
         return name in self.loaders
 
     def __iter__(self) -> Iterator[str]:
+        """Iterate over the names, without importing the architectures."""
         return iter(self.loaders)
 
     def __len__(self) -> int:
@@ -114,14 +117,17 @@ def register_old_model_type(model_type: str, current_fields: Callable[[Mapping[s
     """
 
     def convert_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of an old configuration under their current names."""
         return current_fields({**fields, "model_type": model_type})
 
     class OldConfig(PreTrainedConfig):
         def __new__(cls, **fields: Any) -> Any:
+            """Return a configuration of the current class, from fields of the old one."""
             return AutoConfig.for_model(**convert_fields(fields))
 
         @classmethod
         def from_dict(cls, config_dict: dict[str, Any], **options: Any) -> Any:
+            """Return a configuration of the current class, from a saved old one."""
             current = convert_fields(config_dict)
             return CONFIG_MAPPING[current["model_type"]].from_dict(current, **options)
 
@@ -136,6 +142,7 @@ def _load_architecture(
     tokenizer: type[Any] | None,
     pipelines: dict[str, type[Any]],
 ) -> Architecture:
+    """Check the classes of an architecture, register them with the Auto classes, and return its record."""
     if not model_classes:
         raise ValueError(f"{config_class.__name__}: register a model of it")
     for pipeline in pipelines.values():

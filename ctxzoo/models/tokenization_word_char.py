@@ -193,6 +193,7 @@ class WordCharTokenizer(ZooTokenizer):
                 columns[prefix + name] = [[*row, *[filler] * (length - len(row))] for row in columns[prefix + name]]
 
     def _list_unsupported_options(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
+        """Return the options that this tokenizer does not know, each with whether the call asks for it."""
         pair, truncation = text_pair is not None, options.truncation_strategy
         return {
             "is_split_into_words": options.is_split_into_words,
@@ -288,6 +289,7 @@ class WordCharTokenizer(ZooTokenizer):
         return entry
 
     def _split_into_words(self, texts: list[str], name: str) -> list[_Words]:
+        """Return the words of each text and where they stand; `name` is the argument that errors name."""
         # Otherwise "[UNK]" in a text would be taken for the token itself.
         self._tokenizer.encode_special_tokens = True
         encodings = self._encode_with_backend(texts, name)
@@ -298,6 +300,7 @@ class WordCharTokenizer(ZooTokenizer):
         return split_texts
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
+        """Add words to the vocabulary and return how many were new; a token must be one word."""
         known = self._tokenizer.get_vocab()
         for token in (str(token) for token in new_tokens if str(token) not in known):
             words = [word for word, _ in build_word_pre_tokenizer().pre_tokenize_str(token)]
@@ -309,6 +312,7 @@ class WordCharTokenizer(ZooTokenizer):
         return added
 
     def _convert_token_to_id_with_added_voc(self, token: str) -> int:
+        """Return the id of a word, also of its form in other letters."""
         return self.look_up_word_id(token)
 
 
@@ -377,6 +381,7 @@ def _assign_ids(special_names: list[str], names: Sequence[str], kind: str) -> di
 
 
 def _check_texts(value: Any, name: str, batched: bool) -> list[str]:
+    """Return the questions or contexts of a call as a list of strings; `name` is the argument that errors name."""
     if isinstance(value, str) and not batched:
         return [value]
     if not batched or not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
@@ -393,6 +398,7 @@ def _check_texts(value: Any, name: str, batched: bool) -> list[str]:
 
 
 def _refuse_empty_texts(name: str, texts: list[_Words]) -> None:
+    """Raise ValueError for a text without words; `name` says what the texts are."""
     for number, text in enumerate(texts):
         if not text.words:
             raise ValueError(f"{name} {number} of the batch holds no words; leave this example out")
@@ -410,6 +416,7 @@ def _find_window_bounds(words: int, capacity: int | None, stride: int | None) ->
 
 
 def _round_up(length: int, multiple: int | None) -> int:
+    """Return `length`, rounded up to a multiple of `multiple`, if one is given."""
     return length if not multiple else -(-length // multiple) * multiple  # -(-a // b) rounds up
 
 
