@@ -62,6 +62,7 @@ class Worker:
         )
 
     def __enter__(self) -> Worker:
+        """Return the worker itself."""
         return self
 
     def __exit__(self, *error: object) -> None:

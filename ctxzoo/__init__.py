@@ -34,6 +34,7 @@ else:
     _exported, __dir__ = lazy_exports(__name__)
 
     def __getattr__(name: str) -> Any:
+        """Return the version, or import the exported name that is asked for."""
         # Asked for when it is needed: between releases it takes two calls of git.
         if name == "__version__":
             from ctxzoo.version import version

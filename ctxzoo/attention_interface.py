@@ -222,6 +222,7 @@ class _Mechanism(nn.Module):
     """
 
     def __init__(self, attention: Attention) -> None:
+        """Store the attention; `divergences` collects its kernels' divergences in a pass."""
         super().__init__()
         self.attention = attention
         self.divergences: list[torch.Tensor] = []
@@ -274,7 +275,7 @@ def _attention_forward(
     is_causal: bool | None = None,
     **kwargs: Any,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Attend as a function of transformers' `AttentionInterface` does.
+    """Compute attention with the module's mechanism; registered in transformers' `AttentionInterface`.
 
     Returns:
         (B, queries, h, dv), and the weights (B, h, queries, keys) where the mechanism has any.
@@ -322,6 +323,7 @@ def _attention_forward(
 
 
 def _format_dropout_error(rate: float) -> str:
+    """Return the message for a model that drops attention weights, which attention in linear time has not."""
     return (
         f"it drops attention weights at a rate of {rate}, and attention in linear time forms none; make the model with "
         "a rate of 0: from_pretrained(..., attention_probs_dropout_prob=0.0), or attn_pdrop, attention_dropout where "
@@ -330,7 +332,7 @@ def _format_dropout_error(rate: float) -> str:
 
 
 def _warn_about_frozen_parameters(module: nn.Module, mechanism: nn.Module) -> None:
-    """Warn, once, of frozen parameters of a mechanism beside something in its module that trains, as peft leaves it."""
+    """Warn once if a mechanism's parameters are frozen while others of its module train, as with peft."""
     if not isinstance(mechanism, _Mechanism) or mechanism.tried_training:  # peft wraps what it saves
         return
     mechanism.tried_training = True
@@ -353,7 +355,7 @@ def _make_key_mask(
     attention_mask: torch.Tensor | None = None,
     **kwargs: Any,
 ) -> torch.Tensor | None:
-    """Return the mask of keys, as a function of transformers' `AttentionMaskInterface` does.
+    """Return the mask of keys (B, keys); registered in transformers' `AttentionMaskInterface`.
 
     Returns:
         Boolean (B, keys), True where a key is real; None: all are.
@@ -375,7 +377,7 @@ def _make_key_mask(
 
 
 def _install_attention(model: PreTrainedModel, record: Mapping[str, Any]) -> None:
-    """Add mechanisms to the attention modules of a model, and the record to its config."""
+    """Add mechanisms to a model's attention modules as `record` says, and store the record in its config."""
     prefix = _get_base_model_prefix(model)
     modules_by_path = dict(model.named_modules())
     mechanisms = []  # all are built before one is added, so that an error leaves the model as it was
@@ -407,7 +409,7 @@ def _install_attention(model: PreTrainedModel, record: Mapping[str, Any]) -> Non
 
 
 def _build_encoder_config(name: str, fields: Mapping[str, Any]) -> EncoderConfig:
-    """Return the config of a mechanism from its fields, also from those that an earlier version saved.
+    """Return the encoder config of a mechanism from its fields; those of earlier versions are converted.
 
     Raises:
         ValueError: a value of such a record that is no longer there.
@@ -418,26 +420,29 @@ def _build_encoder_config(name: str, fields: Mapping[str, Any]) -> EncoderConfig
 
 
 def _needs_more_than_kv_cache(attention: Attention) -> bool:
-    """Return whether a step needs more of the steps before it than their keys and values."""
+    """Return whether generation needs more of earlier tokens than a cache of keys and values holds."""
     return isinstance(attention, HigherOrderAttention | ImplicitKernelAttention)
 
 
 def _store_hidden_states_hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Store the hidden states (B, n, d) that an attention module gets, for its mechanism to read."""
     vars(module)[READ] = args[0] if args else kwargs.get("hidden_states")
 
 
 def _clear_hidden_states_hook(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+    """Drop the hidden states that were stored for the call of an attention module."""
     vars(module).pop(READ, None)
 
 
 def _clear_divergences_hook(base: nn.Module, args: tuple[Any, ...]) -> None:
+    """Empty the divergences of all mechanisms before a pass of the model `base`."""
     for module in base.modules():
         if isinstance(module, _Mechanism):
             module.divergences = []
 
 
 def _collect_attention_calls(model: PreTrainedModel, name: str) -> list[_Call]:
-    """Return the calls of attention modules in a pass over a few tokens, with the rates of dropout in training.
+    """Run the model on a few tokens, and return the calls of its attention modules, with their dropout in training.
 
     Raises:
         ValueError: the model cannot take these mechanisms: it has cross-attention or does not read token ids, its pass
@@ -489,7 +494,7 @@ def _switch_to_eval_mode(model: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _record_attention_calls(model: PreTrainedModel, name: str) -> Iterator[list[_Call]]:
-    """Collect the calls of attention modules within a block, in which they attend by dot products."""
+    """Record the calls of attention modules while the block runs; they attend by dot products then."""
     global _trial_calls
     implementation = model.config._attn_implementation
     model.set_attn_implementation(name)
@@ -503,7 +508,7 @@ def _record_attention_calls(model: PreTrainedModel, name: str) -> Iterator[list[
 
 
 def _make_probe_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:
-    """Return two short texts of ids that the model knows, the second padded on the right."""
+    """Return two short texts of token ids (2, 5) with their mask, the second one padded, for a trial pass."""
     ids = torch.tensor([[7, 6, 5, 4, 3], [1, 2, 3, 0, 0]])  # (2, 5)
     words: Any = model.get_input_embeddings()
     mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])

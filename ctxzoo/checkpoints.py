@@ -52,7 +52,7 @@ def train(problem: str, data: str | Path, **options: Any) -> Trained:
 
 
 def _format_option_value(value: Any) -> str:
-    """Return the value of an option as a user types it on the command line."""
+    """Return an option's value as it is typed on the command line."""
     return str(value) if isinstance(value, (str, Path)) else json.dumps(value)
 
 
@@ -141,7 +141,7 @@ def open_checkpoint(checkpoint: str) -> tuple[TaskCard, SavedModel]:
 
 
 def _check_can_explain(card: TaskCard, checkpoint_name: str) -> TaskCard:
-    """Return the card, if models of its problem tell which words decided.
+    """Return the card of a problem whose models tell which words decided.
 
     Raises:
         ValueError: they do not.
@@ -155,6 +155,7 @@ def _check_can_explain(card: TaskCard, checkpoint_name: str) -> TaskCard:
 
 
 def _get_checkpoint_name(checkpoint: object) -> str:
+    """Return the folder or Hub id as text; raise TypeError for anything else."""
     if not isinstance(checkpoint, (str, Path)):
         raise TypeError(f"checkpoint is a {type(checkpoint).__name__}; expected a folder or a Hub id")
     return str(checkpoint)

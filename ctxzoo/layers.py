@@ -59,6 +59,7 @@ class LamaPooling(nn.Module):
         l2_normalize: bool = False,
         logit_scale: float = 1.0,
     ) -> None:
+        """Build the attention of `num_heads` heads, and the learned context if there is one."""
         super().__init__()
         if context not in ("learned", "mean"):
             raise ValueError(f"context={context!r}: expected learned or mean")
@@ -67,7 +68,7 @@ class LamaPooling(nn.Module):
         self.attention = LowRankAttention(width, num_heads, rank, l2_normalize=l2_normalize, logit_scale=logit_scale)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the sums of all heads side by side, (B, m D); 0 for a text without tokens."""
+        """Return the weighted sums of all heads side by side, (B, m D); 0 for a text without tokens."""
         mask = _make_mask(x, mask)
         context = masked_mean(x, mask)[0] if self.context is None else self.context.vector.to(x.dtype)
         weights = self.attention(x, context, mask)  # (B, m, n)
@@ -86,6 +87,7 @@ class SecondOrderPooling(nn.Module):
     """
 
     def __init__(self, width: int, rank: int = 16, *, num_steps: int = 2, recurrent: bool = False) -> None:
+        """Build the steps that correct the context."""
         super().__init__()
         self.output_size = width
         self.contextualizer = Contextualizer(width, rank, num_steps, recurrent)
@@ -127,6 +129,7 @@ class LinearSelfAttention(_SelfAttention):
     """
 
     def __init__(self, width: int, num_heads: int, **options: Any) -> None:
+        """Build the attention; `options` are those of `EfficientAttention`."""
         super().__init__(width, num_heads, EfficientAttention(num_heads, _head_size(width, num_heads), **options))
 
 
@@ -143,6 +146,7 @@ class HigherOrderSelfAttention(_SelfAttention):
     """
 
     def __init__(self, width: int, num_heads: int, **options: Any) -> None:
+        """Build the attention; `options` are those of `HigherOrderAttention`."""
         attention = HigherOrderAttention(num_heads, _head_size(width, num_heads), width, **options)
         super().__init__(width, num_heads, attention)
 
@@ -164,6 +168,7 @@ class KernelSelfAttention(_SelfAttention):
     def __init__(
         self, width: int, num_heads: int, *, num_features: int = 64, p_norm: float = 2.0, copula: bool = False
     ) -> None:
+        """Build the attention with a learned density of frequencies for each head."""
         head_size = _head_size(width, num_heads)
         scale = math.sqrt(head_size)
         start = initial_frequency_variance(scale)
@@ -190,6 +195,7 @@ class SentencePooling(nn.Module):
     kinds: ClassVar[dict[str, type[nn.Module]]] = {one.__name__: one for one in (LamaPooling, SecondOrderPooling)}
 
     def __init__(self, width: int, pooling: str = "LamaPooling", **options: Any) -> None:
+        """Build the pooling that is named; `options` are its arguments beside the width."""
         super().__init__()
         if pooling not in self.kinds:
             raise ValueError(f"pooling={pooling!r}: expected one of {', '.join(self.kinds)}")
@@ -215,7 +221,7 @@ class SentencePooling(nn.Module):
 
     @classmethod
     def load(cls, model_name_or_path: str, subfolder: str = "", **_: Any) -> SentencePooling:
-        """Return what `save` wrote into a folder on this machine.
+        """Load what `save` wrote into a folder on this machine, and return it.
 
         Raises:
             OSError: there is no such folder.
@@ -227,7 +233,7 @@ class SentencePooling(nn.Module):
 
 
 def _make_mask(x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-    """Return a boolean mask (B, n) of tokens (B, n, width).
+    """Return a boolean mask (B, n) for tokens (B, n, width): `mask` after a check of its shape, or all true.
 
     Raises:
         ValueError: tokens or mask of another shape.
@@ -242,6 +248,7 @@ def _make_mask(x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
 
 
 def _head_size(width: int, num_heads: int) -> int:
+    """Return the width of one head; raise ValueError if the heads do not divide the width."""
     if num_heads < 1 or width % num_heads:
         raise ValueError(f"width={width} is no multiple of num_heads={num_heads}; choose one that is")
     return width // num_heads

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a package (PEP 562) that import a name of `TYPE_CHECKING` on first use.
+    """Return a package's `__getattr__` and `__dir__`, which import its exported names on first use (PEP 562).
 
     What type checkers read there is so the one place that says where a name is from, and how it is called there. A
     name must not be that of a file of the package: whoever imports the file would put it in the place of the name.
@@ -22,6 +22,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     exports = _parse_type_checking_imports(module.__spec__.loader.get_source(package))  # type: ignore[union-attr]
 
     def __getattr__(name: str) -> Any:  # noqa: N807
+        """Import an exported name, store it in the package, and return it."""
         if name not in exports:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         source, there = exports[name]
@@ -36,7 +37,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
 
 
 def _parse_type_checking_imports(code: str) -> dict[str, tuple[str, str]]:
-    """Return the module, and the name in it, of each name imported under `if TYPE_CHECKING`."""
+    """Return the module and the name there of each import under `if TYPE_CHECKING`, by imported name."""
     imports: dict[str, tuple[str, str]] = {}
     for statement in ast.parse(code).body:
         if isinstance(statement, ast.If) and isinstance(statement.test, ast.Name):

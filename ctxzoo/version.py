@@ -48,7 +48,7 @@ def read_git_output(folder: Path, *arguments: str) -> str | None:
 
 
 def _read_built_version() -> str | None:
-    """Return the version of the installed package, if these are its files."""
+    """Return the version of the installed package; None if this code is not the installed one."""
     try:
         installed = metadata.distribution("ctxzoo")
     except metadata.PackageNotFoundError:

@@ -84,14 +84,14 @@ def main(settings: Settings) -> None:
 
 
 def read_articles(rows: datasets.Dataset, split: str, dataset: str) -> list[Article]:
-    """Return the articles of a split; a paragraph is a line."""
+    """Return the articles of a split; each line of an article's text is a paragraph."""
     titles, texts = (get_column_values({split: rows}, split, name, dataset) for name in ("title", "text"))
     groups = groupby(zip(titles, texts, strict=True), key=lambda row: row[0])
     return [Article(title, tuple(line for _, text in group for line in text.splitlines())) for title, group in groups]
 
 
 def sample_questions(questions: list[dict[str, Any]], number: int, seed: int) -> list[dict[str, Any]]:
-    """Draw `number` of the questions and keep their order; 0, or more than there are: all."""
+    """Draw `number` of the questions at random, in their order; 0, or more than there are, returns all."""
     if not 0 < number < len(questions):
         return questions
     return [questions[row] for row in sorted(random.Random(seed).sample(range(len(questions)), number))]

@@ -48,6 +48,7 @@ class Settings(Args):
     output_dir: str = "runs/word_vectors"
 
     def __post_init__(self) -> None:
+        """Check that both sets of word vectors and the name of the file are given."""
         super().__post_init__()
         for name in ("base", "other", "name"):
             if not getattr(self, name):

@@ -68,7 +68,7 @@ def main(
 
 
 def set_dataset(experiment: Experiment, name: str) -> Experiment:
-    """Return the experiment on one of the sets, or on a Hub id, folder or file.
+    """Return the experiment with a dataset: one of the public sets, or a Hub id, folder or file.
 
     One setting for all: how the recipes of papers cut words and hold out validation rows is not taken over.
     """
@@ -78,7 +78,7 @@ def set_dataset(experiment: Experiment, name: str) -> Experiment:
 
 
 def set_control_part(experiment: Experiment, part: str) -> Experiment:
-    """Return the experiment, or a control that leaves the network or the linear classifier out."""
+    """Return the experiment with both parts of the default classifier, or with one left out: network or linear part."""
     if part == "wide":  # the network's scores are 0 and stay so
         return experiment.copy_with(row=part, epochs=1, zeroed=("classifier.weight", "classifier.bias"))
     if part == "both":

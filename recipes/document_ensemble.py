@@ -64,6 +64,7 @@ class Settings(Args):
     progress: bool = True
 
     def __post_init__(self) -> None:
+        """Check that at least two seeds are given."""
         super().__post_init__()
         if len(set(self.seeds)) < 2:
             raise ValueError(f"seeds={self.seeds}: the mean of one is that one; name two different seeds or more")
@@ -83,7 +84,7 @@ def main(settings: Settings) -> None:
 
 
 def find_finished_run(settings: Settings, dataset: str, model: str, seed: int) -> tuple[RunResult, Path]:
-    """Return the results and the checkpoint folder of one member.
+    """Return the results and the checkpoint folder of one trained seed, a member of the ensemble.
 
     Raises:
         FileNotFoundError: one of them is not there.
@@ -143,9 +144,11 @@ class EnsembleRun(Run):
 
     @property
     def settings(self) -> dict[str, Any]:
+        """The settings of the first member, and the seeds of all."""
         return {**self.members[0][0].settings, **super().settings}
 
     def work(self, *, resume: bool) -> None:
+        """Score the mean of the members' probabilities, and write the results file."""
         runs = [run for run, _ in self.members]
         first, arguments = runs[0], get_document_dataset(self.documents)
         started = time.perf_counter()
@@ -170,7 +173,7 @@ class EnsembleRun(Run):
 
 
 def build_ensemble_run(settings: Settings, dataset: str, members: list[tuple[RunResult, Path]]) -> EnsembleRun:
-    """Return the run that scores members as one.
+    """Return the run that scores several trained seeds as one classifier.
 
     Raises:
         ValueError: members that differ in more than the seed.

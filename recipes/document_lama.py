@@ -78,7 +78,7 @@ def main(
 
 
 def set_model(experiment: Experiment, model: str, learning_rate: float | None) -> Experiment:
-    """Return the experiment with one of `MODELS`; what only LAMA has is left out of the others."""
+    """Return the experiment with one of `MODELS`; options that only LAMA has are dropped for others."""
     rate = learning_rate or RATES.get(model, experiment.optimizer.learning_rate)
     shared: Any = experiment.model
     if model in LamaConfig.variants:

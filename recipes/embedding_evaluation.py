@@ -93,6 +93,7 @@ class Settings(Args):
     results_dir: str = RESULTS_DIR
 
     def __post_init__(self) -> None:
+        """Check the tasks' names, that there are word vectors, and the number of seeds."""
         super().__post_init__()
         check_task_names(self.tasks, TASKS)
         if not self.vectors:
@@ -127,7 +128,7 @@ def main(settings: Settings) -> None:
 
 
 def evaluate_vectors(source: EmbeddingSource, runs: list[EmbeddingRun], settings: Settings) -> None:
-    """Run the evaluations of some word vectors, which write results files, and print a table of the scores."""
+    """Evaluate one set of word vectors on its tasks, write results files, and print a table of scores."""
     table = Table(*HEADINGS, title=f"{source.variant}, seed {source.seed}")
     for run in runs:
         found: list[Evaluation] = []
@@ -140,7 +141,7 @@ def evaluate_vectors(source: EmbeddingSource, runs: list[EmbeddingRun], settings
 
 
 def train_taggers(runs: list[EmbeddingTaggerRun], settings: Settings) -> None:
-    """Train and score the taggers that start from word vectors, and print a table."""
+    """Train and score the part-of-speech taggers that start from word vectors, and print a table."""
     by_variant: dict[str, list[EmbeddingTaggerRun]] = {}
     for run in runs:
         by_variant.setdefault(run.variant, []).append(run)
@@ -149,7 +150,7 @@ def train_taggers(runs: list[EmbeddingTaggerRun], settings: Settings) -> None:
 
 
 def build_evaluation_run(source: EmbeddingSource, task: str, settings: Settings, commit: str) -> EmbeddingRun:
-    """Return the run that evaluates some word vectors by one task."""
+    """Return the run that evaluates one set of word vectors on one task."""
     options = EvaluationOptions(
         data_dir=settings.data_dir,
         pos_dataset=settings.pos_dataset,
@@ -171,7 +172,7 @@ def build_evaluation_run(source: EmbeddingSource, task: str, settings: Settings,
 
 
 def build_tagger_run(source: EmbeddingSource, settings: Settings, commit: str) -> EmbeddingTaggerRun:
-    """Return the run that trains a tagger from some word vectors."""
+    """Return the run that trains a part-of-speech tagger from one set of word vectors."""
     places = {name: getattr(settings, name) for name in ("data_dir", "output_dir", "results_dir")}
     experiment = build_paper_experiment().copy_with(
         recipe=RECIPE, commit=commit, tensorboard=False, progress=False, **places

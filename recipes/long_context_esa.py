@@ -60,7 +60,10 @@ PAIRS: Mapping[str, tuple[str, dict[str, Any]]] = MappingProxyType(
 
 
 def draw_copy_sequences(count: int, length: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return ids and labels (count, length): (length - 1) / 2 words, a mark, and the words again, the labels."""
+    """Draw sequences for the copy task: words, a mark, and the same words again.
+
+    Returns ids and labels (count, length); labels are the (length - 1) / 2 repeated words, and `IGNORED` elsewhere.
+    """
     half = (length - 1) // 2
     words = torch.randint(2, 2 + WORDS, (count, half), generator=generator)
     ids = torch.cat((words, torch.ones(count, 1, dtype=torch.int64), words), dim=1)
@@ -70,7 +73,10 @@ def draw_copy_sequences(count: int, length: int, generator: torch.Generator) -> 
 
 
 def draw_recall_sequences(count: int, length: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return steps (count, length, 2), a key and its value each, and the labels (count, length) of those that ask.
+    """Draw sequences for associative recall: keys with values, some of which are asked for later.
+
+    Returns steps (count, length, 2), a key and its value each, and labels (count, length), `IGNORED` where none is
+    asked.
 
     There are length / 4 keys; the first half of a sequence gives each of them twice, with a value of its own from 1 on.
     The other steps ask for keys, with 0 for the value; the labels are the values less 1.
@@ -87,7 +93,9 @@ def draw_recall_sequences(count: int, length: int, generator: torch.Generator) -
 
 
 def draw_marked_products(count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return 16 tokens of -1 or 1, two of them marked, behind a token that asks, (count, 17, 3); and the class, 0 or 1.
+    """Draw sequences whose class is the product of two marked tokens, among 16 tokens of -1 or 1.
+
+    Returns steps (count, 17, 3), the first of which asks for the class, and the classes (count,), 0 or 1.
 
     The class is 1 where the product of the two marked tokens is.
     """
@@ -102,6 +110,7 @@ class Recaller(nn.Module):
     """A causal encoder of keys and their values: steps (B, n, 2) to scores of the values (B, n, `WORDS`)."""
 
     def __init__(self, num_keys: int, architecture: str, fields: Mapping[str, Any]) -> None:
+        """Build embeddings of keys and values, a causal encoder, and the readout; `fields` are the encoder's."""
         super().__init__()
         definition, width = ARCHITECTURES[architecture], fields["hidden_size"]
         self.keys = nn.Embedding(num_keys, width)
@@ -111,6 +120,7 @@ class Recaller(nn.Module):
         self.readout = nn.Linear(width, WORDS)
 
     def forward(self, steps: torch.Tensor) -> torch.Tensor:
+        """Return the scores of the values (B, n, `WORDS`) for steps (B, n, 2)."""
         read = self.keys(steps[..., 0]) + self.values(steps[..., 1])
         scores: torch.Tensor = self.readout(self.encoder(inputs_embeds=read).last_hidden_state)
         return scores
@@ -120,6 +130,7 @@ class OneLayer(nn.Module):
     """One layer of one head without a network, and a linear readout where the sequence asks: (B, n, 3) to (B, 2)."""
 
     def __init__(self, architecture: str, fields: Mapping[str, Any], width: int) -> None:
+        """Build one head of an architecture's attention between a linear embedding and a readout."""
         super().__init__()
         definition = ARCHITECTURES[architecture]
         encoder: Any = definition.model_classes["AutoModel"]
@@ -131,6 +142,7 @@ class OneLayer(nn.Module):
             nn.init.normal_(layer.weight, std=width**-0.5)
 
     def forward(self, steps: torch.Tensor) -> torch.Tensor:
+        """Return the scores of both classes (B, 2) for steps (B, n, 3)."""
         mask = torch.ones(steps.shape[:2], dtype=torch.bool)
         scores: torch.Tensor = self.readout(self.heads(self.embed(steps), mask, False)[0][:, 0])
         return scores
@@ -154,6 +166,7 @@ class ProbeData(DataArgs):
 
     @property
     def file_name_part(self) -> str:
+        """The task and the length, as they stand in names of results files."""
         return f"{self.probe}-n{self.length}"
 
 
@@ -185,6 +198,7 @@ class ProbeRun(Run):
     experiment: Experiment
 
     def work(self, *, resume: bool) -> None:
+        """Train a model on newly drawn sequences, score it on test sequences, and write the results file."""
         started, settings, seed = time.perf_counter(), self.settings, self.experiment.seed
         probe, learning_rate = settings["probe"], settings["learning_rate"]
         torch.manual_seed(seed)
@@ -210,7 +224,7 @@ class ProbeRun(Run):
         write_result_file(result, self.results_file)
 
     def build_model(self) -> nn.Module:
-        """Return the model of the probe, its weights drawn."""
+        """Return the untrained model for the run's generated task."""
         settings = self.settings
         probe, width = settings["probe"], settings["width"]
         if probe == "marked_product":
@@ -228,7 +242,7 @@ class ProbeRun(Run):
     def score_drawn_sequences(
         self, model: nn.Module, count: int, generator: torch.Generator
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the scores and classes of what is to be told in `count` drawn sequences."""
+        """Draw `count` sequences; return the model's scores (N, classes) at the N scored steps, and the classes (N,)."""
         probe, length = self.settings["probe"], self.settings["length"]
         if probe == "marked_product":
             steps, labels = draw_marked_products(count, generator)
@@ -244,7 +258,7 @@ class ProbeRun(Run):
 
     @torch.no_grad()
     def compute_test_accuracy(self, model: nn.Module, generator: torch.Generator) -> float:
-        """Return the percentage of classes that are told right in the test sequences."""
+        """Return the percentage of right predictions in newly drawn test sequences."""
         right = total = 0
         size = self.settings["test_size"]
         for begin in range(0, size, 100):
@@ -292,7 +306,7 @@ class Settings(Args):
 
 
 def build_experiment(settings: Settings, probe: str, length: int, variant: str) -> Experiment:
-    """Return the experiment of one attention on a generated task of a length."""
+    """Return the experiment with one attention on a generated task of some sequence length."""
     architecture, _ = (PAIRS if probe == "marked_product" else LOOKUPS)[variant]
     return Experiment(
         problem="lookup",

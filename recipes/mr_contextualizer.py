@@ -82,19 +82,20 @@ def main(
 
 
 def set_table_cell(experiment: Experiment, variant: str, changes: Mapping[str, Any], k: int) -> Experiment:
-    """Return the experiment of a cell of a table: a variant, changed settings, and K steps."""
+    """Return the experiment for one cell of a table of the paper: variant, changed settings and K steps."""
     tag = "-".join(filter(None, (f"k{k}", experiment.tag)))
     return experiment.copy_with(variant=variant, **changes, num_steps=k, tag=tag)
 
 
 def _format_row_title(name: str, k: int) -> str:
+    """Return the title of a cell's row in the printed table: the paper's row and the number of steps K."""
     return f"{name}, K = {k}"
 
 
 def collect_accuracies_by_steps(
     cells: Iterable[tuple[str, int]], outcomes: Outcomes
 ) -> dict[str, dict[int, list[float]]]:
-    """Return the accuracies of the folds, in percent, by row of the table and number of steps K."""
+    """Return the accuracies of the folds, in percent, by row of the paper's table and number of steps K."""
     accuracies: dict[str, dict[int, list[float]]] = {}
     for name, k in cells:
         scores = [result.metrics[f"{result.split}/accuracy"] for result in outcomes[_format_row_title(name, k)]]

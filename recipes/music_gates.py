@@ -94,7 +94,7 @@ def main(settings: Settings) -> None:
 
 
 def format_layer_rows(result: RunResult) -> list[list[str]]:
-    """Return a row for each layer of a run."""
+    """Return the cells of the printed table for a run, a row for each layer: correlations before and after training."""
     rows = []
     layer = 1
     while (key := f"{result.split}/layer{layer}/correlation") in result.metrics:

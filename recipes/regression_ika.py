@@ -64,14 +64,14 @@ def main(
 
 
 def set_model(experiment: Experiment, model: str, dataset: str) -> Experiment:
-    """Return the experiment with one of `MODELS`."""
+    """Return the experiment with one of `MODELS` on a dataset, with the model's settings there."""
     if model in BASELINES:
         return BaselineRun.build_experiment(experiment, model)
     return set_attention(experiment, model, dataset)
 
 
 def build_run(experiment: Experiment) -> Run:
-    """Return what fits, or trains, one of `MODELS`."""
+    """Return the run of an experiment: a baseline that is fitted, or a network that is trained."""
     kind = BaselineRun if experiment.model.variant in BASELINES else ExperimentRun
     return kind(REGRESSION, experiment)
 

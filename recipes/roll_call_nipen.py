@@ -89,6 +89,7 @@ class RollCallModel(VoteModel):
     weights: Literal["ours", "authors"] = "ours"
 
     def get_config_changes(self) -> dict[str, Any]:
+        """Return the changed fields of the config; the option `weights` is none of them."""
         return {name: value for name, value in super().get_config_changes().items() if name != "weights"}
 
 
@@ -129,12 +130,13 @@ def main(
 
 
 def set_model(experiment: Experiment, dataset: str, model: str) -> Experiment:
-    """Return the experiment with a model on a dataset, with what is chosen for them where nothing is given."""
+    """Return the experiment with a model on a dataset, with the settings chosen for both on validation."""
     usual: Any = experiment
     source = get_dataset_arguments(dataset, usual.data.configuration)
     architecture, on_new_bills = ARCHITECTURES[model], source == NEW_BILLS
 
     def select_settings(rows: Rows) -> dict[str, Any]:
+        """Return the values of all rows that apply to this model and dataset; later rows win."""
         name = f"nipen: {model}" if architecture == "nipen" else model
         fitting = [values for pattern, new, values in rows if fnmatchcase(name, pattern) and (on_new_bills or not new)]
         return {name: value for values in fitting for name, value in values.items()}
@@ -150,7 +152,7 @@ def set_model(experiment: Experiment, dataset: str, model: str) -> Experiment:
 
 
 def _parse_numeric_fields(fields: Sequence[str]) -> dict[str, Any]:
-    """Return name to number.
+    """Return the numbers given as `name=number` on the command line, by name.
 
     Raises:
         ValueError: a field that is no name and number.

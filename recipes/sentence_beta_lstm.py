@@ -61,14 +61,14 @@ def main(
 
 
 def set_cell(experiment: Experiment, cell: str) -> Experiment:
-    """Return the experiment with a cell of so many units that its layers have as many weights as those of the lstm."""
+    """Return the experiment with a recurrent cell, with as many units as give its layers the weights of the LSTM."""
     model: Any = experiment.model
     sizes = {"input_size": model.word_dim + model.position_dim, "num_layers": model.num_layers}
     return experiment.copy_with(variant=cell, hidden_size=find_matching_num_units(cell, model.hidden_size, **sizes))
 
 
 def find_matching_num_units(cell: str, reference: int, *, input_size: int, num_layers: int) -> int:
-    """Return the units of a cell by which its layers have about as many weights as an lstm of `reference` units.
+    """Return the number of units with which a cell's layers have about as many weights as an LSTM's.
 
     Args:
         cell: Name of an LSTM cell, a key of `KNOWN`.
@@ -88,7 +88,7 @@ def find_matching_num_units(cell: str, reference: int, *, input_size: int, num_l
 
 
 def count_weights(cell: str, units: int, *, input_size: int, num_layers: int) -> int:
-    """Return the number of weights of the layers of one direction of a `BetaLSTM`."""
+    """Return the number of weights in one direction of a `BetaLSTM`'s layers."""
     rows = (CELLS[cell].blocks + 2) * units
     return rows * (input_size + units + 1) + (num_layers - 1) * rows * (2 * units + 1)
 

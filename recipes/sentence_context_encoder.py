@@ -70,7 +70,7 @@ def main(
 
 
 def set_attention(experiment: Experiment, attention: str) -> Experiment:
-    """Return the experiment with an attention, whose blocks have about as many weights as those of dot."""
+    """Return the experiment with an attention, its blocks about as large as those with dot-product attention."""
     architecture, variant = KNOWN[attention]
     shared = experiment.model.get_config_changes()
     inner = find_matching_inner_size(attention, shared.pop("inner_size"), shared)
@@ -80,7 +80,7 @@ def set_attention(experiment: Experiment, attention: str) -> Experiment:
 
 
 def select_config_fields(attention: str, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of the config of an attention: those of all that it has, and its own."""
+    """Return the config fields of an attention's encoder: the shared ones that it has, and its variant's own."""
     architecture, variant = KNOWN[attention]
     config_class = ARCHITECTURES[architecture].config_class
     known = {one.name for one in dataclasses.fields(config_class)}
@@ -88,7 +88,7 @@ def select_config_fields(attention: str, shared: Mapping[str, Any]) -> dict[str,
 
 
 def find_matching_inner_size(attention: str, reference: int, fields: Mapping[str, Any]) -> int:
-    """Return the width by which blocks have about as many weights as those of dot with a width of `reference`.
+    """Return the inner width that gives an encoder as many weights as the one with dot-product attention.
 
     Args:
         attention: Name of an attention, a key of `KNOWN`.
@@ -105,12 +105,13 @@ def find_matching_inner_size(attention: str, reference: int, fields: Mapping[str
 
 
 def count_weights(attention: str, inner_size: int, fields: Mapping[str, Any]) -> int:
-    """Return the number of weights of the blocks."""
+    """Return the number of weights in the blocks of an encoder with some attention and inner width."""
     return _count_weights(attention, inner_size, tuple(sorted(fields.items())))
 
 
 @cache
 def _count_weights(attention: str, inner_size: int, fields: tuple[tuple[str, Any], ...]) -> int:
+    """Return the number of weights in an encoder's blocks; `fields` are pairs of name and value, for a cache."""
     architecture = ARCHITECTURES[KNOWN[attention][0]]
     config = architecture.config_class(
         **select_config_fields(attention, dict(fields)), inner_size=inner_size, vocab_size=2

@@ -69,6 +69,7 @@ class Settings(Args):
     progress: bool = True
 
     def __post_init__(self) -> None:
+        """Check that a checkpoint and the results file of its run are given."""
         super().__post_init__()
         for name in ("checkpoint", "result"):
             if not getattr(self, name):
@@ -144,7 +145,7 @@ def main(settings: Settings) -> None:
 
 
 def build_data_module(settings: Settings, full_result: RunResult, tokenizer: WordCharTokenizer) -> SquadDataModule:
-    """Return the data of the training, as the tokenizer reads it.
+    """Return the data that the full reader was trained on, as the smaller tokenizer reads them.
 
     Raises:
         ValueError: the data is not that of the results file.
@@ -165,13 +166,16 @@ def build_data_module(settings: Settings, full_result: RunResult, tokenizer: Wor
 
 
 def compute_unknown_word_percentage(data: SquadDataModule, split: str) -> float:
-    """Return the percentage of a split's words that have the row of unknown words."""
+    """Return the percentage of words in a split that are not in the vocabulary."""
     counts = data.count_word_id_occurrences(split)
     return float(100 * counts[data.tokenizer.unk_token_id] / counts.sum())
 
 
 def print_score_comparison(full_result: RunResult, small_result: RunResult, unknown: dict[str, float]) -> None:
-    """Print scores side by side; `unknown` has the percentage of unknown words of the whole reader by split."""
+    """Print the scores of the full and the small reader side by side.
+
+    `unknown` has the percentage of unknown words of the full reader by split.
+    """
     table = Table("", "whole", "small", "difference")
     for split in unknown:
         metrics = {**full_result.metrics, f"{split}/{UNKNOWN}": unknown[split]}

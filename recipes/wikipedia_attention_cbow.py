@@ -73,6 +73,7 @@ def main(
 
 
 def build_summary_table(results: list[RunResult]) -> Table:
+    """Return the table that is printed at the end: a row for each training, with loss, perplexity and speed."""
     table = Table(title="word vectors")
     for heading in ("architecture", "b", "seed", "words", "loss", "test perplexity", "words/s"):
         table.add_column(heading, justify="left" if heading == "architecture" else "right")

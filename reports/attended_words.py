@@ -29,13 +29,13 @@ class Occurrences:
     weights: npt.NDArray[np.float64]
 
     def select_word_weights(self, word_id: int, label: int) -> npt.NDArray[np.float64]:
-        """Return the weights of one word in the texts of one label."""
+        """Return the attention weights of one word, an entry for each occurrence in texts of one label."""
         weights: npt.NDArray[np.float64] = self.weights[(self.ids == word_id) & (self.labels == label)]
         return weights
 
 
 def read_occurrences(model: Any, batches: Iterable[Mapping[str, torch.Tensor]]) -> Occurrences:
-    """Read texts with a model that has `token_weights`.
+    """Return the attention to every word of some texts, by a model with a method `token_weights`.
 
     Args:
         model: Model with a method `token_weights`, which returns (B, heads, n) attention weights for B texts of n
@@ -64,7 +64,7 @@ def read_occurrences(model: Any, batches: Iterable[Mapping[str, torch.Tensor]]) 
 def find_top_words(
     occurrences: Occurrences, words: Sequence[str], label: int, count: int, at_least: int
 ) -> list[tuple[str, float, int]]:
-    """Return the words with the most attention in the texts of a label.
+    """Return the words with the most attention in the texts of a label, with mean weight and number of occurrences.
 
     Args:
         occurrences: Word occurrences with their attention, from `read_occurrences`.

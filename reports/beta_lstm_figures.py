@@ -58,6 +58,7 @@ class Settings(Args):
     figures_dir: str = "runs/beta_lstm_figures"
 
     def __post_init__(self) -> None:
+        """Check the options: known figures, and a checkpoint where the piano roll is drawn."""
         super().__post_init__()
         check_figures(self.only, FIGURES)
         if not self.music and "roll" in (self.only or FIGURES):
@@ -70,7 +71,10 @@ def main(settings: Settings) -> None:
 
 
 def draw_roll(settings: Settings, folder: Path) -> TableRows:
-    """Draw the predicted keys of a piece; rows of step, keys that sound, and the probability of each."""
+    """Draw the keys that a model predicts for a piece of music, with those that sound.
+
+    Returns the rows of the CSV file: step, keys that sound, and the probability of each key.
+    """
     model, _ = load_saved_model(settings.music)
     piece = load_first_piece(settings)
     probabilities = predict_roll(model, piece)
@@ -83,7 +87,10 @@ def draw_roll(settings: Settings, folder: Path) -> TableRows:
 
 
 def draw_densities(settings: Settings, folder: Path) -> TableRows:
-    """Draw the densities of two gates for some shapes; rows of panel, shapes, means and correlation."""
+    """Draw the joint density of a Beta-LSTM's input and forget gate for some shapes.
+
+    Returns the rows of the CSV file: panel, shapes, means and correlation.
+    """
     generator = torch.Generator().manual_seed(settings.seed)
     cell = CELLS["bibeta5"]
     draws: dict[str, NDArray[np.float32]] = {}

@@ -80,6 +80,7 @@ class Settings(Args):
     figures_dir: str = "runs/bidaf_figures"
 
     def __post_init__(self) -> None:
+        """Check that every name in `only` is a figure."""
         super().__post_init__()
         check_figures(self.only, FIGURES)
 
@@ -90,7 +91,9 @@ def main(settings: Settings) -> None:
 
 
 def draw_attention(settings: Settings, folder: Path) -> TableRows:
-    """Draw what a question attends to; rows of word, weight of each question word, and probability as first and last.
+    """Draw which words of a paragraph BiDAF attends to for each word of a question.
+
+    Returns the rows of the CSV file: word, weight of each question word, and probability as first and last word.
 
     Raises:
         ValueError: a checkpoint of another architecture.
@@ -123,7 +126,7 @@ def plot_attention(
     answer: tuple[int, int],
     path: Path,
 ) -> None:
-    """Draw a row for each word of a paragraph: in blue who attends to it, in orange how likely it begins or ends.
+    """Draw a row for each word of a paragraph: attention in blue, the probabilities of start and end in orange.
 
     Args:
         question: List of the q words of the question.
@@ -155,7 +158,9 @@ def plot_attention(
 
 
 def draw_curves(settings: Settings, folder: Path) -> TableRows:
-    """Draw validation scores by epoch; rows of model, seeds, epoch, and mean EM, F1 and loss.
+    """Draw validation scores over the epochs of training.
+
+    Returns the rows of the CSV file: model, seeds, epoch, and mean EM, F1 and loss.
 
     Raises:
         ValueError: there are no results to draw.
@@ -187,7 +192,7 @@ def draw_curves(settings: Settings, folder: Path) -> TableRows:
 
 
 def select_variant_runs(results: list[RunResult], variant: str, optimizer: str) -> list[RunResult]:
-    """Return the seeds of a variant with an optimizer, on the rows of every source, that start as today."""
+    """Return a BiDAF variant's runs with an optimizer, on all rows, with today's initial weights and vectors."""
     runs = [
         run
         for run in filter_runs(results, V1_MINI)

@@ -12,7 +12,7 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 def choose_score(rows: Collection[Sequence[RunResult]], key: str) -> str:
-    """Return the score by which the best of some rows is chosen.
+    """Return the name of the score by which the best of several rows is chosen: the one on validation, if all have it.
 
     That is `key` on validation, so that the scores shown played no part in the choice, where every run of every row has
     it. Counts and what is fitted to all training rows have none: then it is `key` itself, which favours the row chosen.

@@ -41,6 +41,7 @@ class Settings(Args):
     figures_dir: str = "runs/context_encoder_figures"
 
     def __post_init__(self) -> None:
+        """Check that every name in `only` is a figure, and that a checkpoint is named."""
         super().__post_init__()
         check_figures(self.only, FIGURES)
         if not self.checkpoint:
@@ -53,7 +54,10 @@ def main(settings: Settings) -> None:
 
 
 def draw_words(settings: Settings, folder: Path) -> TableRows:
-    """Draw similarity, importance and attention among the words of a sentence; a row for each pair of words."""
+    """Draw how the words of a sentence attend to each other: similarity, importance and attention.
+
+    Returns the rows of the CSV file, one for each pair of words.
+    """
     model, tokenizer = load_saved_model(settings.checkpoint)
     kernels = word_kernels(model, tokenizer, settings.sentence, layer=settings.layer)
     draw_word_kernels(kernels, folder / "words.png")

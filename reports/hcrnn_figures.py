@@ -67,6 +67,7 @@ class Settings(Args):
     figures_dir: str = "runs/hcrnn_figures"
 
     def __post_init__(self) -> None:
+        """Check that every name in `only` is a figure, and that a checkpoint is named."""
         super().__post_init__()
         check_figures(self.only, FIGURES)
         if not self.checkpoint:
@@ -79,7 +80,10 @@ def main(settings: Settings) -> None:
 
 
 def draw_next_items(settings: Settings, folder: Path) -> TableRows:
-    """Draw the probability of each suggested item behind each item of a session; rows of step, item, probability."""
+    """Draw how probable each suggested item is after each item of a session.
+
+    Returns the rows of the CSV file: step, item, probability.
+    """
     model: Any = load_saved_model(settings.checkpoint)[0]
     session = [settings.first or model.config.get_row_name(1)]
     while len(session) < settings.steps:
@@ -95,7 +99,7 @@ def draw_next_items(settings: Settings, folder: Path) -> TableRows:
 
 
 def plot_next_items(session: list[str], names: list[str], scores: list[dict[str, float]], path: Path) -> None:
-    """Draw a column for each item of a session and a row for each item that may follow: percent, and shades of them."""
+    """Draw a table of percentages: a column for each item of a session, a row for each item that may follow."""
     values = 100 * np.array([[behind[name] for behind in scores] for name in names])
     figure = new_figure(5.6, 0.33 * len(names) + 1.5)
     axes = figure.subplots()
@@ -113,7 +117,7 @@ def plot_next_items(session: list[str], names: list[str], scores: list[dict[str,
 
 
 def tabulate_drift_gates(settings: Settings, folder: Path) -> TableRows:
-    """Compare mean drift gates where a session goes on by itself and where another session follows; draw nothing."""
+    """Compare HCRNN's mean drift gates within a session and where another session follows; draw nothing."""
     model, sessions = load_model_and_sessions(settings)
     half = settings.half
     own = compute_mean_gates(model, [session[: 2 * half] for session in sessions])
@@ -129,7 +133,7 @@ def tabulate_drift_gates(settings: Settings, folder: Path) -> TableRows:
 
 
 def tabulate_contexts(settings: Settings, folder: Path) -> TableRows:
-    """Return mean and percentiles of topics, local contexts and drift gates over the sessions; draw nothing."""
+    """Return mean and percentiles of HCRNN's topics, local contexts and drift gates over sessions; draw nothing."""
     model, sessions = load_model_and_sessions(settings)
     ids = torch.tensor(
         [model.encode_history(session[: 2 * settings.half]) for session in sessions], device=model.device
@@ -149,7 +153,7 @@ def tabulate_contexts(settings: Settings, folder: Path) -> TableRows:
 
 
 def load_model_and_sessions(settings: Settings) -> tuple[Any, list[list[str]]]:
-    """Return the model, and the sessions of the test split with 2 `half` items, as names that it knows.
+    """Return the model, and the test sessions with `2 * half` items that it knows, as item names.
 
     Raises:
         ValueError: there are not two of them.
@@ -169,13 +173,13 @@ def load_model_and_sessions(settings: Settings) -> tuple[Any, list[list[str]]]:
 
 
 def join_session_halves(sessions: list[list[str]], half: int) -> list[list[str]]:
-    """Return the first half of each session with the second half of the next one, of the last that of the first."""
+    """Join the first half of each session to the second half of the next one; the last one takes the first's."""
     following = sessions[1:] + sessions[:1]
     return [session[:half] + other[half : 2 * half] for session, other in zip(sessions, following, strict=True)]
 
 
 def compute_mean_gates(model: Any, histories: list[list[str]]) -> NDArray[np.float64]:
-    """Return (histories, items) the mean of the drift gate over its units, behind each item of each history."""
+    """Return the mean drift gate over its units (histories, items), after each item of each history."""
     return np.stack([drift_gates(model, history).mean(axis=1) for history in histories]).astype(np.float64)
 
 

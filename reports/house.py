@@ -31,7 +31,7 @@ RATE = re.compile(r"^\s+learning_rate: float", re.MULTILINE)
 
 
 def list_python_files(root: Path, places: Iterable[str]) -> list[Path]:
-    """Return the Python files of places, folders or files, that are there."""
+    """Return the Python files in those folders and files of `places` that exist below `root`."""
     files: list[Path] = []
     for place in places:
         path = root / place
@@ -40,7 +40,7 @@ def list_python_files(root: Path, places: Iterable[str]) -> list[Path]:
 
 
 def measure_checkout(root: Path) -> list[tuple[str, str]]:
-    """Return labels and numbers for the code of a checkout: files and lines of its parts, and uses of older names."""
+    """Return the size of a checkout's code: labels and counts of files, lines, and uses of older names."""
     rows = []
     for part, places in PARTS.items():
         files = list_python_files(root, places)

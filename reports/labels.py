@@ -11,12 +11,13 @@ import yaml
 
 @cache
 def _read_sections() -> dict[str, dict[str, Any]]:
+    """Return the content of `tables.yaml` by section."""
     sections: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text("utf-8"))
     return sections
 
 
 def read_labels(section: str) -> dict[str, Any]:
-    """Return a section of `tables.yaml`, which has one for each module of tables.
+    """Return one section of `tables.yaml`: labels of rows and numbers of papers for a module of tables.
 
     Args:
         section: Name of the module without ``tables_``.

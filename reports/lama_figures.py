@@ -77,6 +77,7 @@ class Settings(Args):
     figures_dir: str = "runs/lama_figures"
 
     def __post_init__(self) -> None:
+        """Check that every name in `only` is a figure."""
         super().__post_init__()
         check_figures(self.only, FIGURES)
 
@@ -87,7 +88,10 @@ def main(settings: Settings) -> None:
 
 
 def draw_weights(settings: Settings, folder: Path) -> TableRows:
-    """Draw the attention to some words by label; rows of word, label, number, and quantiles of the weights."""
+    """Draw how much attention some words get in the texts of each label.
+
+    Returns the rows of the CSV file: word, label, number, and quantiles of the weights.
+    """
     occurrences, data = read_test_occurrences(settings, settings.dataset, settings.checkpoint)
     ids = dict(zip(settings.words, data.tokenizer.convert_tokens_to_ids(settings.words), strict=True))
     unknown = [word for word, index in ids.items() if not index]
@@ -110,7 +114,10 @@ def draw_weights(settings: Settings, folder: Path) -> TableRows:
 
 
 def draw_heads(settings: Settings, folder: Path) -> TableRows:
-    """Draw test accuracy by the number of heads; rows of model, number and accuracies."""
+    """Draw test accuracy by the number of attention heads.
+
+    Returns the rows of the CSV file: model, number and accuracies.
+    """
     runs = [
         run
         for run in find_finished_runs(settings)
@@ -131,7 +138,7 @@ def draw_heads(settings: Settings, folder: Path) -> TableRows:
 
 
 def draw_parameters(settings: Settings, folder: Path) -> TableRows:
-    """Draw the parameters of three attentions by the number of heads; a row for each number."""
+    """Draw the number of parameters of three attentions by the number of heads; return a row for each number."""
     counts: dict[str, dict[int, float]] = {"LAMA": {}, "SAN": {}, "Transformer encoder": {}}
     for heads in range(1, MOST_HEADS + 1):
         with torch.device("meta"):  # counted, not filled
@@ -169,7 +176,7 @@ FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {
 def read_test_occurrences(
     settings: Settings, name: str, requested: str
 ) -> tuple[Occurrences, TextClassificationDataModule]:
-    """Read the test split of a dataset with a checkpoint; return its words with their attention, and its data."""
+    """Return the words of a dataset's test split with their attention by a checkpoint, and the data module."""
     arguments = get_document_dataset(name)
     dataset = arguments["dataset"].rsplit("/", 1)[-1]
     checkpoint = Path(requested or f"{settings.runs_dir}/{RECIPE}/lama-{dataset}-test-seed0/checkpoint")
@@ -187,7 +194,7 @@ def read_test_occurrences(
 
 
 def find_finished_runs(settings: Settings) -> Sequence[RunResult]:
-    """Return the finished runs of the recipe on one dataset."""
+    """Return the finished runs of recipes/document_lama.py on one dataset."""
     dataset = get_document_dataset(settings.run_dataset)["dataset"]
     runs = [
         run
@@ -208,7 +215,7 @@ def differs_in_heads_alone(run: RunResult) -> bool:
 
 
 def plot_lines(lines: Mapping[str, Mapping[int, float]], path: str | Path, *, axis: str, title: str) -> None:
-    """Draw a line for each name: values, on a logarithmic scale, against whole numbers.
+    """Draw a line for each name: values by whole numbers, which are on a logarithmic axis.
 
     Args:
         lines: Points of each line, value by whole number on the x axis, by the line's name.
@@ -241,7 +248,7 @@ def plot_lines(lines: Mapping[str, Mapping[int, float]], path: str | Path, *, ax
 def plot_distributions(
     rows: Mapping[str, Mapping[str, Sequence[float]]], path: str | Path, *, axis: str, title: str
 ) -> None:
-    """Draw a panel for each row and in it a box for each group: quartiles, and whiskers from 5 to 95 %.
+    """Draw box plots, a panel for each row and a box for each group: quartiles, whiskers from 5 to 95 %.
 
     Args:
         rows: Values of each group, by group name, by title of the panel; a group may be empty.

@@ -42,6 +42,7 @@ class Settings(Args):
     figures_dir: str = "runs/long_context_figures"
 
     def __post_init__(self) -> None:
+        """Check that every name in `only` is a figure."""
         super().__post_init__()
         check_figures(self.only, FIGURES)
 
@@ -52,7 +53,9 @@ def main(settings: Settings) -> None:
 
 
 def draw_lengths(settings: Settings, folder: Path) -> TableRows:
-    """Draw accuracy by length; rows of attention, probe, length and mean accuracy.
+    """Draw accuracy on generated tasks by sequence length.
+
+    Returns the rows of the CSV file: attention, task, length and mean accuracy.
 
     Raises:
         ValueError: there are no results to draw.

@@ -52,6 +52,7 @@ class Settings(Args):
     figures_dir: str = "runs/nipen_figures"
 
     def __post_init__(self) -> None:
+        """Check that every name in `only` is a figure, and that a checkpoint is named."""
         super().__post_init__()
         check_figures(self.only, FIGURES)
         if not self.checkpoint:
@@ -64,7 +65,7 @@ def main(settings: Settings) -> None:
 
 
 def draw_points(settings: Settings, folder: Path) -> TableRows:
-    """Draw the ideal points of legislators beside NOMINATE's; a row for each legislator."""
+    """Draw the legislators' ideal points beside their NOMINATE scores; return a row for each legislator."""
     model: Any = load_saved_model(settings.checkpoint)[0]
     nominate = load_nominate_scores(settings.dataset, settings.data_dir, settings.min_votes)
     agreement = draw_ideal_points(model, folder / "points.png", others=nominate)
@@ -74,7 +75,7 @@ def draw_points(settings: Settings, folder: Path) -> TableRows:
 
 
 def draw_vote_picture(settings: Settings, folder: Path) -> TableRows:
-    """Draw how legislators would vote on a bill; a row for each, with the probability of a yea."""
+    """Draw how each legislator would vote on a bill; return a row for each, with the probability of a yea."""
     model: Any = load_saved_model(settings.checkpoint)[0]
     bill: str | int = settings.bill or (-1 if settings.text else model.config.get_bill_names()[0])
     draw_votes(model, settings.text, folder / "votes.png", bill=bill)
@@ -83,7 +84,7 @@ def draw_vote_picture(settings: Settings, folder: Path) -> TableRows:
 
 
 def load_nominate_scores(dataset: str, data_dir: str | None, min_votes: int) -> dict[str, float]:
-    """Return NOMINATE's first dimension of the legislators with so many votes, by the names that models have."""
+    """Return the first NOMINATE dimension of legislators with at least `min_votes` votes, by name."""
     table = load_splits(dataset, data_dir, "legislators")["train"]
     names = format_legislator_names(table)
     rows = zip(names, table["nominate_dim1"], table["num_votes"], strict=True)

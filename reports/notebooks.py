@@ -74,7 +74,7 @@ def list_code_cells(notebook: Any) -> list[Any]:
 
 
 def get_printed_text(cell: Any) -> str:
-    """Return what a code cell printed."""
+    """Return the text that a code cell printed."""
     return "".join(output.text for output in cell.outputs if output.output_type == "stream")
 
 

@@ -19,7 +19,7 @@ TableRows = list[list[str | int | float]]
 
 
 def check_figures(only: Iterable[str], names: Iterable[str]) -> None:
-    """Raise ValueError for a name that is no figure."""
+    """Raise ValueError if `only` has a name that is not in `names`, the figures that a script draws."""
     for name in only:
         if name not in names:
             raise ValueError(f"only: unknown {name!r}; known: {', '.join(names)}")
@@ -32,7 +32,7 @@ def draw_figures(
     only: Sequence[str],
     folder: Path,
 ) -> None:
-    """Draw figures, write the numbers of each into `<name>.csv`, and how each was made into figures.json.
+    """Draw the chosen figures; write each one's numbers to `<name>.csv`, and how it was made to figures.json.
 
     Args:
         figures: Functions by the figure's name, which write their pictures into a folder and return the rows of the CSV

@@ -53,6 +53,7 @@ class Settings(Args):
     figures_dir: str = "runs/regression_figures"
 
     def __post_init__(self) -> None:
+        """Check that every name in `only` is a figure."""
         super().__post_init__()
         check_figures(self.only, FIGURES)
 
@@ -63,7 +64,10 @@ def main(settings: Settings) -> None:
 
 
 def draw_errors(settings: Settings, folder: Path) -> TableRows:
-    """Draw the errors; rows of set, model, splits, RMSE, and mean and deviation in percent of the mean's RMSE.
+    """Draw the test errors of regression models on each data set.
+
+    Returns the rows of the CSV file: set, model, splits, RMSE, and mean and deviation in percent of the RMSE of
+    predicting the mean.
 
     Raises:
         ValueError: a set has no results of the training rows' mean, or there is nothing beside it.
@@ -89,7 +93,7 @@ def draw_errors(settings: Settings, folder: Path) -> TableRows:
 
 
 def plot_errors(rows: TableRows, path: Path) -> None:
-    """Draw a line of points for each model, a point and its bar for each set, of the last two columns of `rows`."""
+    """Draw a line for each model from the last two columns of `rows`: a point and its error bar for each data set."""
     figure = new_figure(6.2, 3.9)
     axes = figure.subplots()
     heights = {variant: height for height, variant in enumerate(MODELS)}
@@ -116,7 +120,7 @@ def plot_errors(rows: TableRows, path: Path) -> None:
 
 
 def list_test_errors(results: Sequence[RunResult], dataset: str, variant: str) -> list[float]:
-    """Return test RMSE of each split, the epoch chosen on validation rows."""
+    """Return the test RMSE of each split of a dataset, of runs whose epoch was chosen on validation."""
     return [
         run.metrics["test/rmse"]
         for run in results

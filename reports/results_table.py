@@ -60,7 +60,7 @@ AnyColumn: TypeAlias = Column | table_parts.Column | str  # the last: the headin
 
 
 def find_column(column: AnyColumn) -> Column:
-    """Return a column of a table as it was declared, or by its heading."""
+    """Return a `Column` for a table's declared column, which may be a heading or a simpler column."""
     if isinstance(column, str):
         return STANDARD_COLUMNS[column]
     return column if isinstance(column, Column) else Column(column.heading, column.show)
@@ -70,7 +70,7 @@ Source: TypeAlias = Where | Runs | Callable[[Column], Where | Runs]
 
 
 def pick_by_heading(runs_of_headings: Mapping[str, Runs]) -> Callable[[Column], Runs]:
-    """Return the source of a row that has these runs in the columns with these headings, and none in others."""
+    """Return a `source` for a `Row`: a function from a column to its runs, looked up by the column's heading."""
     return lambda column: runs_of_headings.get(column.heading, [])
 
 
@@ -134,7 +134,7 @@ class Difference:
 def make_rows(
     labels: Mapping[str, str], where: Where | None = None, *, needed: Collection[str] | None = None, **more: Any
 ) -> list[Row]:
-    """Return a row for each variant.
+    """Return a `Row` for each variant in `labels`, whose runs have the values `where`.
 
     Args:
         labels: Label of the row by variant.
@@ -157,7 +157,7 @@ def make_difference_rows(
     optional: bool = False,
     note: str = " (p over seeds)",
 ) -> list[Difference]:
-    """Return a row of differences for each pair of variants.
+    """Return a `Difference` row for each pair of variants: scores of the first minus those of the second.
 
     Args:
         labels: Label by variant.
@@ -174,7 +174,7 @@ def make_difference_rows(
 
 
 def make_named_rows(results: Iterable[RunResult], where: Where, labels: Mapping[str, str], part: str = "") -> list[Row]:
-    """Return rows of runs under a name, that is with other settings than the default ones, which the label tells.
+    """Return a `Row` for the runs of each name, which have other than default settings; labels list these.
 
     Args:
         results: Results of the runs of all recipes.
@@ -217,7 +217,7 @@ class Table:
     further: Callable[[Runs], Sequence[str]] = lambda results: ()
 
     def __call__(self, results: Sequence[RunResult]) -> str:
-        """Return the table and the commands of what is missing; raises ValueError as `select_alike_runs` does."""
+        """Return the table in Markdown from all results, and below it the commands that run what is missing."""
         results = [self.prepare(run) for run in results if not self.having or self.having in run.metrics]
         rows = self.rows(results) if callable(self.rows) else self.rows
         cells = _Cells(self, results)
@@ -231,6 +231,7 @@ class _Cells:
     """The cells of a table and what is missing for them."""
 
     def __init__(self, table: Table, results: Iterable[RunResult]) -> None:
+        """Collect the runs by recipe, for the cells of `table`."""
         self.table = table
         self.columns = list(map(find_column, table.columns))
         self.by_recipe: dict[str, list[RunResult]] = defaultdict(list)
@@ -240,7 +241,7 @@ class _Cells:
         self.missing: dict[tuple[int, str], list[str]] = {}  # variants by place of the column and command
 
     def write_line(self, row: Line) -> Sequence[str] | None:
-        """Return the cells of a row; None for one that is left out."""
+        """Return the cells of a row of the table, as text; None for a row that is left out."""
         if isinstance(row, Row):
             return self._write_row(row)
         if not isinstance(row, Difference):
@@ -257,7 +258,7 @@ class _Cells:
         return [row.label, *cells[: last + 1]]
 
     def list_commands(self) -> list[str]:
-        """Return the commands of what is missing, by columns and recipes where columns have some of their own."""
+        """Return the commands that would run what the table lacks, in the order of the columns."""
         commands = []
         order = sorted(self.missing.items(), key=lambda item: item[0] if item[0][0] >= 0 else (-1, ""))
         for (place, command), variants in order:
@@ -266,7 +267,7 @@ class _Cells:
         return list(dict.fromkeys(commands))
 
     def _find_runs(self, source: Source, column: Column, instead: Where | None = None) -> Runs:
-        """Return the runs of a cell, or of what has other values `instead`."""
+        """Return the runs of a row's source in a column; `instead` has values that replace those of the row."""
         values = source(column) if callable(source) else source
         if not isinstance(values, Mapping):
             return values
@@ -274,6 +275,7 @@ class _Cells:
         return select_alike_runs(self.by_recipe[where["recipe"]], where)
 
     def _write_row(self, row: Row) -> list[str] | None:
+        """Return the cells of a row as text, and note which of its runs are missing; None if it is left out."""
         columns = self.columns
         if self.of_one and not callable(row.source):
             all_runs = [self._find_runs(row.source, columns[0])] * len(columns)
@@ -297,6 +299,7 @@ class _Cells:
         return [*self._write_label(row, all_runs), *cells[: last + 1]]
 
     def _write_cell(self, row: Row, column: Column, runs: Runs, all_runs: Sequence[Runs]) -> str:
+        """Return the text of one cell: a fixed text, a score, a total, or a difference to the base."""
         if column.heading in row.given:
             return row.given[column.heading]
         if column.total:
@@ -315,6 +318,7 @@ class _Cells:
         return NOTHING
 
     def _write_label(self, row: Row, all_runs: Sequence[Runs]) -> list[str]:
+        """Return the first cells of a row, with the settings in which it differs from the row `beside`."""
         label = [row.label] if isinstance(row.label, str) else list(row.label)
         if row.beside is not None:
             pairs = {}
@@ -326,6 +330,7 @@ class _Cells:
         return label
 
     def _note_missing_runs(self, row: Row, all_runs: Sequence[Runs]) -> None:
+        """Note for each column whose runs are too few the command that makes them."""
         for place, (column, runs) in enumerate(zip(self.columns, all_runs, strict=True)):
             seeds = [str(seed) for seed in row.seeds if seed not in {run.seed for run in runs}]
             enough = self.table.complete(runs) if self.table.complete else len(runs) >= row.need
@@ -362,7 +367,7 @@ class Trials:
     apart: bool = True
 
     def __call__(self, results: Sequence[RunResult]) -> str:
-        """Return the table."""
+        """Return the table of trial runs in Markdown, a row for each run."""
         columns = map(find_column, self.columns)
         shown_columns = [table_parts.Column(column.heading, column.show) for column in columns if column.show]
         labels: list[tuple[str, ...]] = []

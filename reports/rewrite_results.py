@@ -19,7 +19,7 @@ EXAMPLES_OF = ("citeulike_hcrnn", "session_baselines", "squad_bidaf", "small_rea
 
 
 def rewrite_results_file(path: Path) -> int:
-    """Write one file anew and return by how many bytes it is shorter.
+    """Write a results file again in today's form; return by how many bytes it became shorter.
 
     Raises:
         ValueError, TypeError: it is no results file, see `read_result`.

@@ -13,7 +13,7 @@ Where: TypeAlias = Mapping[str, Any]
 
 
 def select_runs(results: Iterable[RunResult], where: Where) -> Runs:
-    """Return the runs with some values, without trials of a few batches.
+    """Return the runs that have the values `where`, without trials of a few batches (`--tiny`).
 
     Args:
         results: Results of the runs of all recipes.
@@ -32,13 +32,14 @@ def select_runs(results: Iterable[RunResult], where: Where) -> Runs:
 
 
 def _read_value(run: RunResult, name: str) -> Any:
+    """Return a field of a run, such as `variant`, or with a dot an entry of one, such as `settings.window`."""
     place, _, entry = name.partition(".")
     value = getattr(run, place)
     return value.get(entry) if entry else value
 
 
 def select_alike_runs(results: Iterable[RunResult], where: Where) -> Runs:
-    """Return the runs of one mean, see `select_runs`.
+    """Return the runs that have the values `where` and differ in seed and fold alone, so that a mean makes sense.
 
     Raises:
         ValueError: A seed and fold is there twice, or runs were not made alike.
@@ -50,7 +51,7 @@ def select_alike_runs(results: Iterable[RunResult], where: Where) -> Runs:
 
 
 def list_run_names(results: Iterable[RunResult], where: Where, part: str = "") -> list[str]:
-    """Return the names in the tags of runs, sorted: what stands behind ``part-``, or all of the tag without a part."""
+    """Return the sorted names in the tags of runs: what follows ``part-``, or without a part the whole tag."""
     start = f"{part}-" if part else ""
     tags = {run.tag for run in select_runs(results, where) if run.tag.startswith(start)}
     return sorted(tag.removeprefix(start) for tag in tags if tag)

@@ -14,7 +14,7 @@ from reports.run_selection import Runs
 
 
 def score_column(heading: str, key: str, decimals: int = 2, *, tested: bool = False, **more: Any) -> Column:
-    """Return the column of a score, as mean ± sample standard deviation over the runs of a row.
+    """Return a column that shows the mean ± sample standard deviation of a score over the runs of a row.
 
     Args:
         heading: Text in the head of the column.
@@ -29,12 +29,12 @@ def score_column(heading: str, key: str, decimals: int = 2, *, tested: bool = Fa
 
 
 def format_mean(runs: Iterable[RunResult], key: str, decimals: int = 2) -> str:
-    """Write a score over runs, see `format_mean_and_deviation`."""
+    """Return the mean and sample standard deviation of a score over runs, as text."""
     return format_mean_and_deviation([run.metrics.get(key) for run in runs], decimals)
 
 
 def compare_over_seeds(key: str, digits: int = 2) -> Callable[[Runs, Runs], str]:
-    """Return a function that writes the difference of a score with its test over seeds, see `format_seeds_cell`."""
+    """Return a function from the runs of two rows to the difference of a score with its p value over seeds."""
 
     def write_difference(ours: Runs, base: Runs) -> str:
         return (
@@ -45,7 +45,9 @@ def compare_over_seeds(key: str, digits: int = 2) -> Callable[[Runs, Runs], str]
 
 
 def compare_over_splits(key: str, test_to_train: float) -> Callable[[Runs, Runs], str]:
-    """Return a function that writes the mean difference of a score over common random splits, `compute_paired_test`.
+    """Return a function from the runs of two rows to the mean difference of a score with its p value over splits.
+
+    Splits are common random ones; the test is `compute_paired_test`.
 
     Args:
         key: Name of the score, such as ``test/rmse``.
@@ -53,6 +55,7 @@ def compare_over_splits(key: str, test_to_train: float) -> Callable[[Runs, Runs]
     """
 
     def write_difference(ours: Runs, base: Runs) -> str:
+        """Return the mean difference on the splits that both rows have, as text; a dash below two."""
         own_scores, base_scores = ({(run.seed, run.fold): run.metrics[key] for run in runs} for runs in (ours, base))
         common = own_scores.keys() & base_scores.keys()
         if len(common) < 2:
@@ -64,12 +67,12 @@ def compare_over_splits(key: str, test_to_train: float) -> Callable[[Runs, Runs]
 
 
 def compare_means(key: str) -> Callable[[Runs, Runs], str]:
-    """Return a function that writes the mean difference of a score, without a test, see `format_mean_difference`."""
+    """Return a function from the runs of two rows to the difference of a score's means, without a test."""
     return lambda ours, base: format_mean_difference(ours, base, key)
 
 
 def add_difference_columns(columns: Iterable[Column], minus: Callable[[Runs, Runs], str]) -> list[Column]:
-    """Return columns, each followed by one of the differences of rows to their bases.
+    """Return the columns, each followed by a column of differences to the row's base.
 
     Args:
         columns: Columns of scores.
@@ -83,10 +86,10 @@ def add_difference_columns(columns: Iterable[Column], minus: Callable[[Runs, Run
 
 
 def compare_over_folds(key: str) -> Callable[[Runs, Runs], str]:
-    """Return a function that writes the difference of a score with its test over folds, `format_difference_cell`."""
+    """Return a function from the runs of two rows to the difference of a score with its p value over folds."""
     return lambda ours, base: format_difference_cell(ours, base, key)
 
 
 def folds_score_column(heading: str, key: str, **more: Any) -> Column:
-    """Return the column of a score over folds, which says where some are missing, with its test over folds."""
+    """Return a column of a score over the folds of a cross-validation, with its test; it marks missing folds."""
     return Column(heading, lambda runs: format_score_cell(runs, key), compare_over_folds(key), **more)

@@ -35,7 +35,7 @@ Make = Callable[..., str]
 
 
 def collect_tables(kind: str) -> dict[str, Make]:
-    """Return the tables of all modules of this folder by name.
+    """Return the tables that the modules reports/tables_*.py define, by name.
 
     Args:
         kind: Name of the dictionary that modules define, such as "TABLES".
@@ -62,14 +62,14 @@ KNOWN = (*TABLES, *TRIAL_TABLES, *CHECKPOINT_TABLES)
 
 
 def read_trials(folder: Path) -> list[RunResult]:
-    """Return the runs by which settings were chosen, of a folder of results; none where it has none."""
+    """Return the trial runs, by which settings were chosen, in a folder of results; empty if it has none."""
     return read_results(folder / TRIALS) if (folder / TRIALS).is_dir() else []
 
 
 def render_tables(
     text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[PublishedCheckpoint] = ()
 ) -> str:
-    """Return the document ``text`` with each of its tables made anew from ``results``, ``trials`` or ``published``.
+    """Return the document ``text`` with each marked table written anew from results.
 
     Raises:
         ValueError: a table is not in ``KNOWN``, occurs twice, or a marker has no partner.
@@ -82,7 +82,7 @@ def render_tables(
 def find_stale_tables(
     text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[PublishedCheckpoint] = ()
 ) -> list[str]:
-    """Return the names of a document's tables that are not what the runs give; raises as ``render_tables`` does."""
+    """Return the names of the tables in a document that differ from what the results give."""
     return [
         name
         for name, position in _find_table_positions(text).items()
@@ -118,6 +118,7 @@ def convert_to_csv(table: str) -> str:
 def _render_content(
     marked: str, results: list[RunResult], trials: Sequence[RunResult], published: Sequence[PublishedCheckpoint]
 ) -> str:
+    """Return what stands between the markers of a table; the marker's name may ask for finished rows alone."""
     name = marked.removesuffix(FINISHED)
     table = _make_table(name, results, trials, published)
     return f"\n{table if name == marked else _keep_finished_rows(table)}\n\n"
@@ -126,23 +127,25 @@ def _render_content(
 def _make_table(
     name: str, results: list[RunResult], trials: Sequence[RunResult], published: Sequence[PublishedCheckpoint]
 ) -> str:
+    """Return a table in Markdown by its name, from the kind of results that it shows."""
     if name in CHECKPOINT_TABLES:
         return CHECKPOINT_TABLES[name](results, published)
     return TRIAL_TABLES[name](list(trials)) if name in TRIAL_TABLES else TABLES[name](results)
 
 
 def _keep_finished_rows(table: str) -> str:
-    """Return the rows of a table that hold a result, without the commands below it."""
+    """Return the rows of a Markdown table that have a result, without the commands below it."""
     return "\n".join(line for line in table.partition("\n\n")[0].splitlines() if _holds_a_result(line))
 
 
 def _holds_a_result(row: str) -> bool:
+    """Return whether a row of a Markdown table has a cell, after the first, that shows a result."""
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     return any(cell not in EMPTY and not cell.startswith(NOT_RUN) for cell in cells[1:])
 
 
 def _find_table_positions(text: str) -> dict[str, slice]:
-    """Return where the content of each table of a document stands, in order."""
+    """Return the range of characters between the markers of each table in a document, by table name."""
     positions: dict[str, slice] = {}
     name, start = None, 0
     for marker in re.finditer(r"^<!-- (/?)table: (.+)(?<!\.csv) -->\n?", text, flags=re.MULTILINE):
@@ -213,6 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _flatten_dict(value: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested dictionaries as one, with keys joined by dots and lists as JSON."""
     flat: dict[str, Any] = {}
     for key, item in value.items():
         if isinstance(item, dict):

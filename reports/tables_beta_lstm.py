@@ -27,7 +27,7 @@ OF_BASE = {"variant": BASE}
 
 
 def format_cell_name(cell: str) -> str:
-    """Write a cell as tables do: `bibeta5` + prior."""
+    """Return the name of a Beta-LSTM cell as tables show it: "`bibeta5` + prior" for `bibeta5_prior`."""
     name = cell.removesuffix(PRIOR)
     return f"`{name}`" if name == cell else f"`{name}` + prior"
 
@@ -46,6 +46,7 @@ TO_BASE, TO_DROPOUT = (f"test − `{BASE}`{name} (p over seeds)" for name in (""
 
 
 def _list_chorale_rows(results: Runs) -> Iterable[Line]:
+    """Yield the rows on JSB chorales: each cell, runs with other settings, and baselines that count."""
     command = "--patience 20 --cells {missing} --seeds 0 1 2 --resume"
     for cell, label in LABELS.items():
         given = {} if cell in WITH_DROPOUT else {TO_DROPOUT: ""}
@@ -76,6 +77,7 @@ TABLES["beta-lstm-chorales"] = Table(
 
 
 def _format_score_and_seeds(runs: Runs) -> str:
+    """Return the mean negative log-likelihood of runs, with the number of seeds if there are several."""
     return format_mean(runs, NLL, 3) + (f" ({len(runs)} seeds)" if len(runs) > 1 else "")
 
 
@@ -103,7 +105,7 @@ GATE_CELLS = ("bibeta5", "bibeta5_prior", "bibeta3")  # whose gates may be corre
 
 
 def _list_gate_rows(results: Runs) -> Iterable[Line]:
-    """Return a row for each set, cell and layer, whose runs have the scores of the layer alone."""
+    """Yield a row for each music set, cell and layer; its runs keep the scores of that layer alone."""
     for (heading, part), cell in product(SETS.items(), GATE_CELLS):
         runs = select_runs(results, {"recipe": "music_gates", "dataset": DATASET, "variant": cell, "part": part})
         refuse_repeated_runs(runs)  # settings tell the weights, others for each seed
@@ -115,10 +117,12 @@ def _list_gate_rows(results: Runs) -> Iterable[Line]:
 
 
 def _select_layer_scores(run: RunResult, layer: int) -> dict[str, float]:
+    """Return a run's gate scores of one layer, under their names without the layer."""
     return {name.removeprefix(f"test/layer{layer}/"): value for name, value in run.metrics.items()}
 
 
 def _format_change(name: str, runs: Runs) -> str:
+    """Return the mean of a gate score before and after training, as "before → after"."""
     decimals = 1 if name == "positive_units" else 3
     return " → ".join(format_mean(runs, f"{start}{name}", decimals) for start in ("start/", ""))
 
@@ -136,6 +140,7 @@ PTB_COMPARED = (BASE, "coupled", "g2", "beta", "bibeta5")  # that the table need
 
 
 def _list_penn_treebank_rows(results: Runs) -> Iterable[Line]:
+    """Yield the rows on the Penn Treebank: counting baselines, each cell, and runs with other settings."""
     yield from make_rows(DECLARED["ptb_counts"], {"recipe": "ptb_floors"}, only=("test",), command="--resume")
     yield from make_rows(PTB_LABELS, needed=PTB_COMPARED, command="--cells {missing} --resume")
     yield from make_named_rows(results, PTB, PTB_LABELS)

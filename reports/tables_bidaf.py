@@ -56,7 +56,7 @@ VALIDATION_F1 = score_column("validation F1", "validation/f1")
 
 
 def filter_runs(results: Iterable[RunResult], dataset: str, split: str = "test") -> list[RunResult]:
-    """Return runs that report this split; those that chose something on validation never stand beside test scores."""
+    """Return the BiDAF runs on a dataset that report scores of a split; missing settings get their defaults."""
     return [
         replace(run, settings={**DEFAULTS, **run.settings})
         for run in results
@@ -65,22 +65,22 @@ def filter_runs(results: Iterable[RunResult], dataset: str, split: str = "test")
 
 
 def list_options(run: RunResult) -> list[str]:
-    """Return the names of the changes to the architecture or training that this run was made with."""
+    """Return the names of the optional changes to architecture or training that a run was made with."""
     return [str(name) for name in run.settings.get("extensions") or []]
 
 
 def has_no_options(run: RunResult) -> bool:
-    """Return whether the run has no option on and did not go on from another run's checkpoint."""
+    """Return whether a run has no optional change and did not continue from a checkpoint."""
     return not list_options(run) and not any(run.settings.get(name) for name in CONTINUED)
 
 
 def has_all_rows(run: RunResult) -> bool:
-    """Return whether the run was trained on the rows of every source."""
+    """Return whether a run was trained on the questions of every source of the data."""
     return not any(run.settings.get(name) for name in ("left_out_source", "train_source"))
 
 
 def drop_earlier_starts(runs: Sequence[RunResult]) -> list[RunResult]:
-    """Return runs but those that began with the wider w_cq, where there are runs of their row with the present one."""
+    """Return the runs without those of older, wider initial weights w_cq where newer runs of the same row exist."""
     present = {_identify_run(run, "product_start") for run in runs if run.settings["product_start"] == PRESENT_START}
     return [
         run
@@ -90,13 +90,16 @@ def drop_earlier_starts(runs: Sequence[RunResult]) -> list[RunResult]:
 
 
 def _identify_run(run: RunResult, *left_out: str) -> str:
-    """Return variant, settings and data of a run as text; of word vectors the name, which all results have."""
+    """Return variant, settings and data of a run as one text, which is equal for runs of one row.
+
+    `left_out` names settings that do not count.
+    """
     settings = {name: value for name, value in run.settings.items() if name not in (VECTORS_CONTENT, *left_out)}
     return json.dumps([run.variant, settings, run.data["fingerprint"]], sort_keys=True)
 
 
 def group_runs(runs: Iterable[RunResult]) -> list[tuple[str, list[RunResult]]]:
-    """Return labels and runs of rows: one for each variant, settings, data and number of parameters.
+    """Group runs into table rows by variant, settings, data and number of parameters; return label and runs of each.
 
     Rows of one variant that would look alike are distinguished by the settings in which they differ, but for epochs,
     which have a column.
@@ -127,6 +130,7 @@ def group_runs(runs: Iterable[RunResult]) -> list[tuple[str, list[RunResult]]]:
 
 
 def _format_row_name(run: RunResult) -> str:
+    """Return the label of a run's row: its variant, its options, and whether it continued from a checkpoint."""
     name = " + ".join([run.variant, *list_options(run)])
     finish = run.settings.get("finish_source")
     if finish is not None:
@@ -135,7 +139,7 @@ def _format_row_name(run: RunResult) -> str:
 
 
 def _list_variant_rows(runs: Iterable[RunResult], variants: Sequence[str], dataset: str) -> Iterable[Line]:
-    """Return a row for each group of runs, in the order of ``variants`` (others after them)."""
+    """Yield a row for each group of runs, in the order of ``variants``; others come last."""
     by_variant: dict[str, list[tuple[str, list[RunResult]]]] = {variant: [] for variant in variants}
     for label, members in group_runs(runs):
         by_variant.setdefault(members[0].variant, []).append((label, members))
@@ -148,12 +152,13 @@ def _list_variant_rows(runs: Iterable[RunResult], variants: Sequence[str], datas
 
 
 def _select_runs_as_published(results: Runs) -> list[RunResult]:
-    """Return runs with the paper's optimizer and all training rows."""
+    """Return the runs with the paper's optimizer that were trained on all rows."""
     runs = filter_runs(results, V1_MINI)
     return [run for run in runs if run.settings.get("optimizer", ADADELTA) == ADADELTA and has_all_rows(run)]
 
 
 def _list_squad_v1_rows(results: Runs) -> Iterable[Line]:
+    """Yield the rows on SQuAD 1.1 without options, with commands for seeds that are missing."""
     runs = [run for run in _select_runs_as_published(results) if run.variant not in CONTROLS and has_no_options(run)]
     variants = [name for name in BidafConfig.variants if name not in CONTROLS]
     yield from _list_variant_rows(drop_earlier_starts(runs), variants, V1_MINI)
@@ -176,7 +181,7 @@ TABLES["bidaf-squad-v1-mini"] = Table(
 
 
 def _list_squad_v2_rows(results: Runs) -> Iterable[Line]:
-    """Return the rows of whole trainings; shorter runs are those of the first epochs."""
+    """Return the rows on SQuAD 2.0, of trainings of four epochs or more."""
     runs = [run for run in filter_runs(results, V2_MINI) if run.settings["epochs"] >= 4]
     return _list_variant_rows(runs, ("baseline", EXTENDED_VARIANT), V2_MINI)
 
@@ -193,16 +198,18 @@ TABLES["bidaf-squad-v2-mini"] = Table(
 
 
 def _drop_epochs(run: RunResult) -> RunResult:
+    """Return the run without its number of epochs, so that runs of different length share a row."""
     return replace(run, settings={**run.settings, "epochs": None})
 
 
 def _list_rows_after_epochs(results: Runs) -> Iterable[Line]:
-    """Return rows of runs that differ in nothing but how long they went on, which does not matter here."""
+    """Return the rows for scores after the first epochs; how long a run went on afterwards does not matter."""
     groups = group_runs(_drop_epochs(run) for run in filter_runs(results, V2_MINI) if has_no_options(run))
     return [Row(*group) for group in groups] or [[NOT_RUN]]
 
 
 def _make_epoch_column(epoch: int, heading: str, name: str) -> Column:
+    """Return the column of a validation score after one epoch."""
     key = f"validation/epoch{epoch}/span_{name}"
     return Column(
         f"span {heading}, epoch {epoch}",
@@ -211,6 +218,7 @@ def _make_epoch_column(epoch: int, heading: str, name: str) -> Column:
 
 
 def _count_runs_by_epoch(runs: Runs) -> str:
+    """Return how many runs have scores after the first and the second epoch, as "3/2"."""
     return "/".join(str(sum(f"validation/epoch{epoch}/span_exact" in run.metrics for run in runs)) for epoch in (1, 2))
 
 
@@ -225,7 +233,7 @@ TABLES["bidaf-first-epochs"] = Table(
 
 
 def _make_gain_column(heading: str, key: str, unit: str = "") -> Column:
-    """Return the column of the difference of a score between equal seeds, with their number."""
+    """Return the column of the mean difference of a score between runs of equal seeds, and their number."""
 
     def write_difference(ours: Runs, base: Runs) -> str:
         plain = {run.seed: run.metrics[key] for run in base}
@@ -251,7 +259,7 @@ FIRST_EPOCH = (
 
 
 def _list_first_epoch_rows(results: Runs) -> Iterable[Line]:
-    """Return a row for each of `CONDITIONS`, compared with the first of them."""
+    """Yield a row for each order of batches and width of initial weights, compared with the first of these."""
     runs = [_drop_epochs(run) for split in ("test", "validation") for run in filter_runs(results, V2_MINI, split)]
     runs = [run for run in runs if run.variant == "baseline" and has_no_options(run) and FIRST_F1 in run.metrics]
     runs = [run for run in runs if run.settings.get("precision") == "bf16-mixed"]
@@ -281,7 +289,7 @@ TABLES["bidaf-first-epoch"] = Table(
 
 
 def _pair_runs(ours: Runs, plain: Runs) -> list[tuple[RunResult, RunResult]]:
-    """Return runs beside the plain ones that differ in nothing but the options."""
+    """Pair each run with the run in `plain` that differs in its options alone; leave out runs without one."""
 
     def identify_without_options(run: RunResult) -> tuple[Any, ...]:
         return run.seed, run.fold, _identify_run(run, "extensions", *CONTINUED)
@@ -291,6 +299,8 @@ def _pair_runs(ours: Runs, plain: Runs) -> list[tuple[RunResult, RunResult]]:
 
 
 def _make_difference_column(heading: str, key: str) -> Column:
+    """Return the column of the mean difference of a score between runs with and without an option."""
+
     def write_difference(ours: Runs, plain: Runs) -> str:
         scores = [[run.metrics[key] for run in pair if key in run.metrics] for pair in _pair_runs(ours, plain)]
         gains = (pair[0] - pair[1] if len(pair) == 2 else None for pair in scores)
@@ -300,6 +310,7 @@ def _make_difference_column(heading: str, key: str) -> Column:
 
 
 def _list_extension_rows(results: Runs) -> Iterable[Line]:
+    """Yield a row for each option of BiDAF, compared with the runs without it."""
     runs = [run for run in _select_runs_as_published(results) if run.variant == EXTENDED_VARIANT]
     plain = [run for run in runs if has_no_options(run)]
     for label, members in sorted(group_runs(runs), key=lambda group: not has_no_options(group[1][0])):
@@ -324,6 +335,7 @@ TABLES["bidaf-extensions"] = Table(
 
 
 def _format_paper_number(value: float | None) -> str:
+    """Return a number of the paper with two decimals, or that its run was not finished."""
     return "not finished" if value is None else f"{value:.2f}"
 
 
@@ -339,7 +351,10 @@ OF_ADAMW = "--epochs 4 --optimizer adamw --learning_rate 0.0015 --warmup_steps 2
 
 
 def _list_control_rows(results: Runs) -> Iterable[Line]:
-    """Return each control with its differences at equal seeds; all of one start of w_cq and one file of vectors."""
+    """Yield a row for each control experiment, with its difference to the base at equal seeds.
+
+    All have one width of initial weights w_cq and one file of word vectors.
+    """
     runs = [run for run in filter_runs(results, V1_MINI) if has_no_options(run) and has_all_rows(run)]
     start = {"settings.product_start": PRESENT_START, "settings.word_vectors": VECTORS}
     for variant, optimizer, base in LABELS["compared"]:
@@ -368,6 +383,7 @@ SMALL = "reader_small"  # name of the runs that made the reader small
 
 
 def _list_reader_rows(results: Runs) -> Iterable[Line]:
+    """Yield the rows of the published reader: a baseline without a network, final settings, each source left out."""
     window = {"recipe": "squad_sliding_window", "dataset": V1_MINI, "split": "test"}
     yield Row("sliding window over words, no network", window, command=f"python recipes/{window['recipe']}.py")
     for tag, (label, options, seeds) in LABELS["readers"].items():
@@ -380,6 +396,7 @@ def _list_reader_rows(results: Runs) -> Iterable[Line]:
 
 
 def _format_left_out_difference(runs: Runs) -> str:
+    """Return the mean F1 on the source left out of training minus that on test."""
     scores = [(run.metrics.get(f"{LEFT_OUT}/f1"), run.metrics["test/f1"]) for run in runs]
     return add_plus_sign(format_mean_and_deviation(None if left is None else left - test for left, test in scores))
 
@@ -400,6 +417,8 @@ TABLES["bidaf-reader"] = Table(
 
 
 def _make_setting_column(heading: str, name: str, unless_told: object = NOTHING) -> Column:
+    """Return the column of a setting; `unless_told` is shown where a run does not have it."""
+
     def format_setting(runs: Runs) -> str:
         value = runs[0].settings.get(name)
         return str(unless_told if value is None else value)
@@ -408,7 +427,7 @@ def _make_setting_column(heading: str, name: str, unless_told: object = NOTHING)
 
 
 def _list_trial_rows(results: Runs) -> Iterable[Line]:
-    """Return every training whose validation score helped to choose the settings, the best first."""
+    """Return a row for each setting that was tried, the best validation F1 first."""
     groups = [runs for _, runs in group_runs(filter_runs(results, V1_MINI, "validation"))]
     groups.sort(key=lambda runs: -statistics.fmean(run.metrics["validation/f1"] for run in runs))
     return [Row(" + ".join([runs[0].variant, *list_options(runs[0])]), runs) for runs in groups] or [[NOT_RUN]]

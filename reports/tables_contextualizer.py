@@ -32,11 +32,12 @@ PAPER_STEPS, PAPER_STARTS, NEURAL = LABELS["steps"], LABELS["starts"], LABELS["n
 
 
 def _format_paper_row(label: str, values: Iterable[float]) -> list[str]:
+    """Return the cells of a row of the paper's numbers, with one decimal."""
     return [label, *(f"{value:.1f}" for value in values)]
 
 
 def _make_steps_table(heading: str, paper: Mapping[str, tuple[str, Mapping[int, float]]], number: int) -> Table:
-    """Return one of the paper's tables of first steps on MR, a column for each K: its numbers above ours."""
+    """Return a table of accuracy on MR by number of steps K, the paper's numbers above ours."""
     steps = next(iter(paper.values()))[1]
     rows: list[Line] = []
     for name, (variant, numbers) in paper.items():
@@ -60,6 +61,7 @@ CELLS = {
 
 
 def _list_deviation_rows(results: Runs) -> Iterable[Line]:
+    """Yield the paper's row, ours, and one for each changed setting, for all cells of its Tables 2 and 3."""
     yield _format_paper_row("the paper", (number for _, _, number in CELLS.values()))
     yield Row("ours", {"name": ""}, absent=NOTHING)
     parts = {f"k{k}" for _, k, _ in CELLS.values()}
@@ -79,6 +81,7 @@ TABLES["contextualizer-deviations"] = Table(
 
 
 def _make_row(label: str, tag: str = "", options: str = "") -> Row:
+    """Return the row of the Contextualizer's runs with a tag; `options` make missing runs."""
     return Row(label, {**SENTENCES, "tag": tag}, command=f"{options} --resume".lstrip())
 
 
@@ -111,16 +114,20 @@ WEIGHTS = "weights, at most"
 
 
 def _format_weights(cells: Iterable[Runs]) -> str:
+    """Return the largest number of trainable weights among the runs of a row's cells."""
     weights = [run.parameters["trainable"] for run in chain.from_iterable(cells)]
     return f"{max(weights):,}" if weights else ""
 
 
 def _make_columns(key: str) -> list[Column]:
+    """Return a column of a score for each sentence dataset."""
     return [folds_score_column(heading, key, where={"dataset": dataset}) for heading, dataset in DATASETS.items()]
 
 
 def _list_sentence_rows(key: str, results: Runs) -> Iterable[Line]:
-    """Return the rows of our runs; those of settings with dropout and of the strongest only where these are whole.
+    """Yield the rows of the sentence table: paper, our runs, linear and neural baselines.
+
+    Settings with dropout and the strongest ones have rows only where all their runs exist.
 
     Neither the paper nor the published numbers have macro F1.
     """
@@ -160,13 +167,13 @@ def _list_sentence_rows(key: str, results: Runs) -> Iterable[Line]:
 
 
 def _find_runs(results: Runs, row: Row, dataset: str) -> Runs:
-    """Return the folds of a row on one dataset."""
+    """Return the runs of a row on one dataset, over all folds."""
     assert isinstance(row.source, Mapping)
     return select_alike_runs(results, {**row.source, "dataset": dataset})
 
 
 def _select_best_linear_runs(results: Runs, key: str, dataset: str) -> Runs:
-    """Return the runs of the best linear baseline, see `find_best_row`: linear ones hold nothing out for validation."""
+    """Return the runs of the linear baseline with the best score on a dataset; empty if none is complete."""
     rows = {
         row.label: runs for row in LINEAR_ROWS if has_all_folds_and_seeds(runs := _find_runs(results, row, dataset))
     }
@@ -174,7 +181,7 @@ def _select_best_linear_runs(results: Runs, key: str, dataset: str) -> Runs:
 
 
 def _select_best_run_by_fold(results: Runs, dataset: str) -> Runs:
-    """Return for each fold the run with the best accuracy on its validation part, of settings that have all folds.
+    """Return for each fold the run whose settings have the best validation accuracy; empty for a single setting.
 
     That part shares no row with the fold's test part. Settings that start from vectors of other texts have no part.
     """
@@ -211,7 +218,9 @@ TABLES["contextualizer-known"] = Table(
 
 
 def _list_option_rows(results: Runs) -> Iterable[Line]:
-    """Return each option by its accuracy on validation. That on test is not shown: settings are chosen by this table.
+    """Yield a row for each tried option with its validation accuracy, by which settings are chosen.
+
+    Test accuracy is therefore not shown.
 
     Runs that held nothing out for validation chose nothing and are not here.
     """
@@ -238,7 +247,7 @@ BESIDE = (MAJORITY_CLASS_ROW, *LINEAR_ROWS, NEURAL_ROWS[0], NEURAL_ROWS[3])  # o
 def make_sentence_table(
     recipe: str, option: str, known: Sequence[str], compared: Sequence[str], size: tuple[str, str]
 ) -> Table:
-    """Return the table of the test accuracy of variants on sentences, beside other models on the same folds.
+    """Return a table of test accuracy on sentences: variants of a model, beside other models on the same folds.
 
     Args:
         recipe: Name of the recipe that trains the variants.
@@ -255,6 +264,7 @@ def make_sentence_table(
         return ", ".join(sorted({str(run.settings[size[0]]) for run in chain.from_iterable(cells)}))
 
     def list_rows(results: Runs) -> Iterable[Line]:
+        """Yield the rows of the variants, their differences to the first compared one, and the other models."""
         ours = [run for run in results if run.recipe == recipe and run.dataset in DATASETS.values()]
         for name in ("", *list_run_names(ours, {})):
             there = {run.variant for run in select_runs(ours, {"tag": name})}.union(() if name else compared)

@@ -32,15 +32,19 @@ DEFAULT, SVM, *_ = MODELS
 
 
 def _has_all_folds(runs: Runs) -> bool:
+    """Return whether runs are complete: all folds, or one run on a fixed test split."""
     return bool(runs) and (len(runs) >= FOLDS or runs[0].fold is None)
 
 
 def _compare_folds(ours: Runs, base: Runs) -> str:
+    """Return the difference in accuracy over folds with its test; a dash where the folds differ."""
     return compare_over_folds(ACCURACY)(ours, base) if are_scored_on_same_folds(ours, base) else NOTHING
 
 
 def _format_difference_interval(rows: int, ours: Runs, base: Runs) -> str:
-    """Write the difference on the rows of one test split with an interval of 95 %, as of two samples of their own.
+    """Return the difference in accuracy on one test split of `rows` rows, with its 95 % interval, as text.
+
+    The interval treats both models' errors as independent.
 
     Models that err on the same rows differ less by chance.
     """
@@ -52,6 +56,7 @@ def _format_difference_interval(rows: int, ours: Runs, base: Runs) -> str:
 
 
 def _list_dataset_columns(key: str) -> list[Column]:
+    """Return a column of a score for each dataset, shown where all folds are there."""
     return [
         Column(
             heading,
@@ -64,11 +69,13 @@ def _list_dataset_columns(key: str) -> list[Column]:
 
 
 def _describe_runs(label: str, column: Column) -> dict[str, str]:
+    """Return the values that the runs of a model (`label`) have in a dataset's column."""
     recipe, variant = (pair[column.heading in TEST_ROWS] for pair in MODELS[label])
     return {"recipe": recipe, "variant": variant, "tag": ""}
 
 
 def _format_option(label: str, column: Column) -> str:
+    """Return the command-line options that make the runs of a model in a dataset's column."""
     where = _describe_runs(label, column)
     return f"--{'parts' if where['recipe'] == RECIPE else 'models'} {where['variant']} --resume"
 
@@ -88,11 +95,12 @@ TABLES["default-texts-minutes"] = Table(
 
 
 def _read_network_weight(run: RunResult) -> float:
+    """Return the weight of the network's scores in a run; 0 for the linear classifier alone."""
     return 0.0 if run.variant == "wide" else float(run.settings["deep_scale"])
 
 
 def _list_trial_rows(results: Runs) -> Iterable[Line]:
-    """Return accuracy on the validation parts by the weight of the network's scores; 0 is the linear classifier."""
+    """Yield a row for each tried weight of the network's scores; 0 is the linear classifier alone."""
     found = select_runs(results, {"recipe": RECIPE})
     for weight in sorted({_read_network_weight(run) for run in found}):
         ours = [run for run in found if _read_network_weight(run) == weight]

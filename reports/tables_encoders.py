@@ -46,11 +46,15 @@ OF_PERSONS = {model: label for model, label in REGRESSORS.items() if model != "g
 
 
 def _make_rmse_column(heading: str, **more: Any) -> Column:
+    """Return the column of test RMSE, which says how many splits of all it covers."""
     return score_column(heading, "test/rmse", partly=" ({have} of {need})", **more)
 
 
 def _make_regression_table(protocol: str, models: Iterable[str]) -> Table:
-    """Return the table of all sets by how the epoch was chosen; differences to dot products."""
+    """Return the table of test RMSE on all sets, with differences to dot-product attention.
+
+    `protocol` says how the epoch was chosen.
+    """
     name, option = ("", "") if protocol == VALIDATION else (protocol, f" --protocol {protocol}")
     columns, minus = [], compare_over_splits("test/rmse", TEST_TO_TRAIN[protocol])
     for data in SETS:
@@ -95,13 +99,13 @@ LOOKUP_PROBES = {"copy": "copy", "recall": "associative recall"}
 
 
 def _drop_seed_of_data(run: RunResult) -> RunResult:
-    """Return a run whose data, where they are drawn with the run's own seed, are called alike for all seeds."""
+    """Return a run on generated data with a fingerprint that no longer names its seed, so that seeds share a mean."""
     drawn = run.data["fingerprint"].removesuffix(f", drawn with seed {run.seed}")
     return replace(run, data={**run.data, "fingerprint": drawn})
 
 
 def select_probe_runs(results: Sequence[RunResult], variant: str, probe: str, length: int) -> Runs:
-    """Return the seeds of an attention on a probe; raises ValueError as `select_alike_runs` does."""
+    """Return the runs of an attention on a generated task ("probe") of some length, over seeds."""
     where = {**PROBES, "variant": variant, "tag": f"{probe}-n{length}"}
     return select_alike_runs(map(_drop_seed_of_data, results), where)
 
@@ -164,6 +168,7 @@ VECTORS = {"random_vectors": "drawn"}  # of the variants; the others are named a
 
 
 def _list_tagger_rows(results: Runs) -> Iterable[Line]:
+    """Yield a row for each dataset, tag set and word vectors of the BiLSTM tagger."""
     rows = {(run.dataset, run.tag, run.variant) for run in select_runs(results, TAGGER)}
     for dataset, tag, variant in sorted(rows, key=lambda row: (*row[:2], VECTORS.get(row[2], row[2]))):
         label = f"`{dataset}`", tag, VECTORS.get(variant, variant)

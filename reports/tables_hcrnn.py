@@ -36,7 +36,7 @@ COLUMNS = ("seeds", VALIDATION, *SCORES, *TRAINING)
 
 
 def _list_model_rows(names: Iterable[str], name: dict[str, str], options: str = "") -> list[Line]:
-    """Return rows of models on CiteULike, and those of what sets the foremost apart from the others."""
+    """Return the rows of session models on CiteULike, and their differences to the strongest."""
     command = f"--models {{missing}} --seeds 0 1 2{options} --resume"
     sources = {model: {**MODELS[model], **name} for model in names}
     return [

@@ -31,15 +31,17 @@ ONLY_COMPARABLE = ("single_head", "te")  # rows that the other columns do not ha
 
 
 def find_data(heading: str) -> dict[str, str]:
-    """Return the dataset and the part of tags of the runs of a column."""
+    """Return the values, dataset and part of the tag, that the runs of a column have."""
     return {"dataset": DATA[heading][0], "part": DATA[heading][2]}
 
 
 def _format_paper_cells(numbers: Iterable[float]) -> dict[str, str]:
+    """Return the paper's numbers as cells, by heading of the column."""
     return {f"{name}, the paper": f"{number:.1f}" for name, number in zip(OF_PAPER, numbers, strict=True)}
 
 
 def _list_document_rows(results: Runs) -> Iterable[Line]:
+    """Yield the rows on documents: each model beside the paper's numbers, differences, BERT and linear baselines."""
     for name, label in MODELS.items():
         paper_cells = _format_paper_cells(PAPER[name]) if name in PAPER else {}
         paper_cells |= dict.fromkeys(OTHERS if name in ONLY_COMPARABLE else (), NOTHING)
@@ -67,7 +69,7 @@ TABLES["lama-documents"] = Table(COLUMNS, _list_document_rows, where={"recipe": 
 
 
 def _list_setting_names(results: Runs, model: str, heading: str) -> list[str]:
-    """Return the names of the runs of a model with settings other than the paper's."""
+    """Return the names of a model's runs on a dataset that have other settings than the paper's."""
     where = find_data(heading)
     others = {part for dataset, _, part in DATA.values() if dataset == where["dataset"]} - {where["part"]}
     found = list_run_names(results, {"recipe": RECIPE, "variant": model, "dataset": where["dataset"]}, where["part"])
@@ -75,7 +77,7 @@ def _list_setting_names(results: Runs, model: str, heading: str) -> list[str]:
 
 
 def _select_strongest_runs(results: Runs, model: str, heading: str) -> Runs:
-    """Return the runs of the settings with the highest validation accuracy, if these are not the paper's.
+    """Return a model's runs with the best validation accuracy; empty if those have the paper's settings.
 
     A single seed does not compete with a mean of several: settings with fewer seeds than a row needs have no part, nor
     have those that start from vectors of other texts. Nothing is chosen before the paper's settings have their seeds;
@@ -90,7 +92,9 @@ def _select_strongest_runs(results: Runs, model: str, heading: str) -> Runs:
 
 
 def _list_option_rows(results: Runs) -> Iterable[Line]:
-    """Return each option by its accuracy on validation; that on test is not shown: settings are chosen by this.
+    """Yield a row for each tried option with its validation accuracy, by which settings are chosen.
+
+    Test accuracy is therefore not shown.
 
     A mean of several seeds' probabilities stands below their row.
     """
@@ -110,7 +114,7 @@ def _list_option_rows(results: Runs) -> Iterable[Line]:
 
 
 def _format_ensemble_cells(results: Runs, source: Where, heading: str) -> list[str]:
-    """Return the cells of several seeds as one, compared with the mean of the same seeds of the paper's settings."""
+    """Return two cells on several seeds scored as one classifier: its accuracy, and the gain over their mean."""
     runs = select_runs(results, {**source, **find_data(heading), "recipe": "document_ensemble"})
     refuse_repeated_runs(runs)
     if not runs:

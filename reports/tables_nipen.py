@@ -39,9 +39,11 @@ COLUMNS = ("seeds", LIKELIHOOD, *SCORES, "epochs", "trainable parameters", make_
 
 
 def _make_vote_table(dataset: str, counts: Iterable[str], models: Mapping[str, str]) -> Table:
+    """Return the table of vote prediction on a dataset: baselines that count, models, and differences."""
     source = VOTE_DATASETS[dataset]
 
     def list_rows(results: Runs) -> Iterable[Line]:
+        """Yield the rows of the baselines and the models, and the differences of NIPEN to others."""
         labels = {name: COUNTS[name] for name in counts}
         scores = [column.heading for column in SCORES]
         command = f"--dataset {dataset} --resume"

@@ -66,7 +66,7 @@ class System:
     decimals: int = 2
 
     def write_row(self, results: Sequence[RunResult]) -> list[str]:
-        """Return the cells of the row; raises ValueError where a seed and fold of a model is there twice."""
+        """Return the cells of the row: the model's score beside those of the best baseline and network."""
         cells: list[tuple[str, Runs]] = []
         for models in ([self.ours], self.simple, self.networks):
             rows = {model: runs for model in models if (runs := self._select_model_runs(results, model))}
@@ -87,6 +87,7 @@ class System:
         ]
 
     def _select_model_runs(self, results: Sequence[RunResult], model: Model) -> Runs:
+        """Return the runs of a model on the row's data that have the row's score."""
         where = {"recipe": model.recipe, "variant": model.variant, "dataset": self.dataset, "tag": model.tag}
         runs = [run for run in select_runs(results, where) if self.key in run.metrics]
         refuse_repeated_runs(runs)
@@ -94,7 +95,7 @@ class System:
 
 
 def _read_models(groups: Mapping[str, Mapping[str, str]]) -> list[Model]:
-    """Return the models of labels by "RECIPE TAG" and variant."""
+    """Return the models that `tables.yaml` lists, with labels by "RECIPE TAG" and variant."""
     return [
         Model(label, place.partition(" ")[0], variant, place.partition(" ")[2])
         for place, labels in groups.items()
@@ -117,7 +118,7 @@ SYSTEMS = read_systems()
 
 
 def make_overview_table(results: Sequence[RunResult]) -> str:
-    """Return a row for each of `SYSTEMS`."""
+    """Return the README's table in Markdown: each model's score beside the best baseline and other network."""
     return format_markdown_table(HEADINGS, [system.write_row(results) for system in SYSTEMS], left_aligned=2)
 
 

@@ -25,7 +25,7 @@ SEVERAL = 3  # runs; the mean of fewer is no row to compare with
 
 
 def make_checkpoint_table(results: Sequence[RunResult], published: Sequence[PublishedCheckpoint]) -> str:
-    """Return a row for each published checkpoint, by name."""
+    """Return the Markdown table of published checkpoints, sorted by name."""
     rows = []
     for row in published:
         run, folder = row.result, row.folder.as_posix()
@@ -45,7 +45,7 @@ def make_checkpoint_table(results: Sequence[RunResult], published: Sequence[Publ
 
 
 def format_interval(run: RunResult, task: str) -> str:
-    """Write the interval of right answers, in percent; a dash where a test text is not right or wrong."""
+    """Return the confidence interval of a run's accuracy in percent; a dash for scores that are no accuracy."""
     metric = "exact" if task == "question-answering" else "accuracy"
     facts = DATASET_FACTS.get(run.dataset)
     interval = compute_score_interval(run, metric, None if facts is None else facts.test_rows)
@@ -57,7 +57,7 @@ def format_interval(run: RunResult, task: str) -> str:
 
 
 def compare_with_best(run: RunResult, results: Sequence[RunResult], task: str) -> str:
-    """Say whether the run is of the strongest row in the results of its architecture and data, behind it, or above.
+    """Return in words whether a run has the strongest settings among the results on its data.
 
     The strongest is chosen by `chosen_by`. A row is a variant and tag with several runs of one recipe on the same
     configuration of the data. Perplexities of other vocabularies do not compare: there the row of the variant with the

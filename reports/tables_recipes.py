@@ -36,7 +36,7 @@ SCORES = {name: Score(**score) for name, score in read_labels("recipes").items()
 
 
 def make_recipe_table(results: Sequence[RunResult]) -> str:
-    """Return a row for each recipe and dataset of the catalogue, sorted; dashes where no run is published."""
+    """Return the Markdown table of recipes and datasets; dashes where no run is published."""
     pairs = {(recipe, entry.name) for entry in ENTRIES.values() for recipe in entry.uses}
     pairs |= {(run.recipe, run.dataset) for run in results if run.dataset in ENTRIES}
     return format_markdown_table(
@@ -45,6 +45,7 @@ def make_recipe_table(results: Sequence[RunResult]) -> str:
 
 
 def _write_row(recipe: str, dataset: str, results: Sequence[RunResult]) -> list[str]:
+    """Return the cells of a recipe on a dataset: how to get the data, settings, runs, minutes, memory and score."""
     score = SCORES.get(f"{recipe} {dataset}", SCORES.get(recipe, Score("test/accuracy", "accuracy")))
     start = [f"`recipes/{recipe}.py`", f"`{dataset}`", f"`ctxzoo data get {dataset.rpartition('/')[2]}`"]
     rows = _select_shown_rows([run for run in results if (run.recipe, run.dataset) == (recipe, dataset)], score)
@@ -61,9 +62,10 @@ def _write_row(recipe: str, dataset: str, results: Sequence[RunResult]) -> list[
 
 
 def _select_shown_rows(runs: Sequence[RunResult], score: Score) -> list[list[RunResult]]:
-    """Return the rows that are shown: of those with the settings of the defaults, where there are any, those of the
-    most epochs, and of these the ones with the most runs; of several the one that is best on validation, where they
-    have it, and else all.
+    """Return the runs of each table row that is shown for a recipe on a dataset.
+
+    Rows with default settings go first, if there are any, then those of the most epochs, then those with the most runs.
+    Of several that remain the best on validation is shown, or all where they have no validation score.
     """
     rows: dict[tuple[str, ...], list[RunResult]] = defaultdict(list)
     for run in runs:

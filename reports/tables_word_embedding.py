@@ -24,7 +24,7 @@ WINDOW, WINDOWS = 20, (2, 5, 10, 20)
 
 
 def _split_study(study: str) -> tuple[str, str]:
-    """Return the architecture and the name of a study, empty where it has none, of both with a space between."""
+    """Return the architecture and the name of a study, given as "ARCHITECTURE NAME"; the name may be empty."""
     architecture, _, name = study.partition(" ")
     return architecture, name
 
@@ -40,30 +40,33 @@ COMMAND = "--vectors CHECKPOINT … --seeds 0 1 2 --resume"
 
 
 def match_trainings(architecture: str, name: str = "", window: int = WINDOW) -> dict[str, object]:
-    """Return what the runs have that evaluate the trainings of an architecture."""
+    """Return the values that runs have if they evaluate word vectors of an architecture, name and window."""
     return {"settings.architecture": architecture, "settings.name": name, "settings.window": window}
 
 
 def select_training_runs(results: Iterable[RunResult], architecture: str, task: str, window: int = WINDOW) -> Runs:
-    """Return the trainings of one cell; raises ValueError as `select_alike_runs` does."""
+    """Return the runs that evaluate an architecture's word vectors on a task, one for each training."""
     where = {"recipe": RECIPE, "settings.task": task, **match_trainings(architecture, window=window)}
     return select_alike_runs(map(_drop_vectors, results), where)
 
 
 def _drop_vectors(run: RunResult) -> RunResult:
-    """Return the run without what names its vectors, which are those of one training, in settings and taggers' data."""
+    """Return the run without the name of its word vectors, so that several trainings share a mean."""
     settings = {name: value for name, value in run.settings.items() if name not in ("vectors", VECTORS_CONTENT)}
     fingerprint = run.data["fingerprint"].partition(", word vectors ")[0]
     return replace(run, settings=settings, data={**run.data, "fingerprint": fingerprint})
 
 
 def _make_task_column(heading: str, task: str, key: str, *, tested: bool = True) -> Column:
-    """Return the column of a score of a task."""
+    """Return the column of a score on an evaluation task."""
     return score_column(heading, key, tested=tested, where={"settings.task": task})
 
 
 def _make_spread_column(heading: str, tags: str) -> Column:
-    """Return the column of the range from the lowest to the highest restart of all trainings."""
+    """Return the column of the lowest and highest V-measure over restarts of all trainings.
+
+    `tags` is the tag set.
+    """
 
     def format_cell(runs: Runs) -> str:
         lowest, highest = (
@@ -76,7 +79,7 @@ def _make_spread_column(heading: str, tags: str) -> Column:
 
 
 def _make_coverage_column(heading: str, task: str, part: str, key: str) -> Column:
-    """Return the column of a score with the fraction of a set that all vectors have."""
+    """Return the column of a score, with the percentage of the test set that the vocabulary covers."""
 
     def format_cell(runs: Runs) -> str:
         mean = format_mean(runs, f"{part}/{key}")
@@ -86,18 +89,19 @@ def _make_coverage_column(heading: str, task: str, part: str, key: str) -> Colum
 
 
 def _make_training_table(columns: Sequence[Column], rows: Sequence[Line] | Callable[[Runs], Iterable[Line]]) -> Table:
-    """Return a table of trainings, whose number stands in the last column."""
+    """Return a table of evaluated word vectors, with the number of trainings in the last column."""
     trainings = Column("trainings", total=lambda cells: str(max(map(len, cells))))
     return Table([*columns, trainings], rows, {"recipe": RECIPE}, prepare=_drop_vectors)
 
 
 def _list_models(*, absent: str = NOT_RUN) -> list[Row]:
+    """Return a row for each trained model, and for each given set of word vectors."""
     rows = [Row(label, match_trainings(name), need=3, command=COMMAND) for name, label in MODELS.items()]
     return [*rows, *(Row(label, {"variant": name}, absent=absent, optional=True) for name, label in GIVEN.items())]
 
 
 def _list_difference_rows(pairs: Iterable[Sequence[str]]) -> list[Difference]:
-    """Return rows of the differences of pairs of studies."""
+    """Return a row of differences for each pair of studies, given as "ARCHITECTURE NAME"."""
     rows = []
     for pair in pairs:
         ours, base = map(_split_study, pair)
@@ -114,6 +118,7 @@ SENTIMENT = _make_task_column("sentiment", "sentiment", "test/accuracy")
 
 
 def _add_numbers(row: Row, name: str) -> Row:
+    """Return the row with the paper's numbers for a model in brackets after its scores."""
     headings = [column.heading for column in (INDUCTION, TAGGING, SENTIMENT)]
     numbers = zip(headings, PAPER.get(name, ()), strict=False)
     return replace(row, behind={heading: f" ({number:.2f})" for heading, number in numbers})
@@ -141,7 +146,7 @@ TABLES["word-embedding-intrinsic"] = _make_training_table(
 
 
 def _list_study_rows(results: Runs) -> Iterable[Line]:
-    """Return a row for each of `STUDIES`, and for every other name that has results."""
+    """Yield a row for each declared study, and for every other name that has results."""
     named = [run.settings for run in select_runs(results, {"recipe": RECIPE, "settings.window": WINDOW})]
     found = {(settings["architecture"], settings["name"]) for settings in named if settings.get("name")}
     others = {(name, study): f"{MODELS.get(name, name)}, {study}" for name, study in sorted(found - STUDIES.keys())}
@@ -163,7 +168,7 @@ TABLES["word-embedding-studies"] = _make_training_table(
 
 
 def make_window_table(results: Runs) -> str:
-    """Return POS induction by the half window b."""
+    """Return the Markdown table of POS induction by half window size b."""
     rows, missing = [], False
     for tags, label in ((TREEBANK_TAGS, "the treebank's tags"), (UNIVERSAL_TAGS, "12 tags")):
         for name in ("attention_cbow", "cbow"):
@@ -186,7 +191,7 @@ TABLES["word-embedding-sentiment"] = _make_training_table(
 
 
 def make_use_table(results: Runs) -> str:
-    """Return a row for each model and dataset: mean and sample standard deviation over its seeds or folds."""
+    """Return the Markdown table of models that start from given word vectors: mean and deviation of their scores."""
     headings = ["model", "starts otherwise from", "its score", "from these vectors", "difference", "runs"]
     rows, commands = [], []
     for use, values in USES:

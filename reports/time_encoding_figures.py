@@ -46,6 +46,7 @@ class Settings(Args):
     figures_dir: str = "runs/time_encoding_figures"
 
     def __post_init__(self) -> None:
+        """Check that every name in `only` is a figure, and that a checkpoint is named."""
         super().__post_init__()
         check_figures(self.only, FIGURES)
         if not self.checkpoint:
@@ -58,7 +59,10 @@ def main(settings: Settings) -> None:
 
 
 def draw_kernel(settings: Settings, folder: Path) -> TableRows:
-    """Draw K of a history; rows of an event's time since the first, its local power, and K with the first."""
+    """Draw the learned time kernel K over one person's history of events.
+
+    Returns the rows of the CSV file: an event's time since the first, its local power, and K with the first.
+    """
     model: Any = load_saved_model(settings.checkpoint)[0]
     source = HISTORY_DATASETS.get(settings.dataset, settings.dataset)
     names = model.config.get_row_names()

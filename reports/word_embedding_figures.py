@@ -60,6 +60,7 @@ class Settings(Args):
     figures_dir: str = "runs/word_embedding_figures"
 
     def __post_init__(self) -> None:
+        """Check the options: known figures, and checkpoints where a figure needs them."""
         super().__post_init__()
         check_figures(self.only, FIGURES)
         if not self.checkpoints and {"words", "positions"} & set(self.only or FIGURES):
@@ -74,7 +75,7 @@ def main(settings: Settings) -> None:
 
 
 def draw_words(settings: Settings, folder: Path) -> TableRows:
-    """Draw which words the prediction of a word attends to; a row for each pair of words."""
+    """Draw which context words attention CBOW attends to when it predicts a word; return a row for each pair."""
     rows: TableRows = [["checkpoint", "predicted", "place", "word", "position", "weight"]]
     for name, path in iterate_named_checkpoints(settings.checkpoints):
         attention = word_attention(load_model(path), AutoTokenizer.from_pretrained(path), settings.sentence)
@@ -97,7 +98,7 @@ def draw_words(settings: Settings, folder: Path) -> TableRows:
 
 
 def draw_positions(settings: Settings, folder: Path) -> TableRows:
-    """Draw the attention to each position in the window; a row for each checkpoint and position."""
+    """Draw the attention to each position of the window; return a row for each checkpoint and position."""
     curves = {name: position_curve(load_model(path)) for name, path in iterate_named_checkpoints(settings.checkpoints)}
     draw_position_curves(curves, folder / "positions.png")
     rows: TableRows = [["checkpoint", "position", "logit", "share"]]
@@ -108,7 +109,7 @@ def draw_positions(settings: Settings, folder: Path) -> TableRows:
 
 
 def draw_windows(settings: Settings, folder: Path) -> TableRows:
-    """Draw POS induction by the half window; a row for each model and window."""
+    """Draw the POS induction score by half window size; return a row for each model and window."""
     results = read_results(settings.results_dir)
     points: dict[str, dict[int, list[float]]] = {}
     for architecture, label in MODELS.items():
@@ -154,6 +155,7 @@ def iterate_named_checkpoints(paths: Sequence[str]) -> Iterator[tuple[str, str]]
 
 
 def load_model(path: str) -> Any:
+    """Return the masked language model of a checkpoint, in evaluation mode."""
     return AutoModelForMaskedLM.from_pretrained(path).eval()
 
 
