@@ -242,7 +242,7 @@ class ProbeRun(Run):
     def score_drawn_sequences(
         self, model: nn.Module, count: int, generator: torch.Generator
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Draw `count` sequences; return the model's scores (N, classes) at the N scored steps, and the classes (N,)."""
+        """Draw `count` sequences; return the scores (N, classes) at the N steps that count, and their classes (N,)."""
         probe, length = self.settings["probe"], self.settings["length"]
         if probe == "marked_product":
             steps, labels = draw_marked_products(count, generator)
