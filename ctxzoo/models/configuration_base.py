@@ -102,7 +102,7 @@ class ZooConfig(PreTrainedConfig):
                     _check_number(field, one, bounds.get(field.name, LARGEST_COUNT))
 
     def validate_labels(self) -> None:
-        """Check that there are two labels or more, numbered from 0, of which a text or word has one.
+        """Check that there are at least two labels, numbered from 0, for heads that choose one label.
 
         Raises:
             ValueError: fewer labels, other numbers, or a `problem_type` in which a text may have several labels.
@@ -173,7 +173,9 @@ class ZooConfig(PreTrainedConfig):
 
     @classmethod
     def check_old_field(cls, name: str, value: Any) -> None:
-        """Raise ValueError for a field of earlier versions whose value is not the one that models still have."""
+        """Raise ValueError for a field that earlier versions had, unless its value is the one that all models behave by
+        now.
+        """
         former = cls._merge_class_mappings("former_fields")
         if name in former and value != former[name]:
             raise ValueError(
@@ -183,7 +185,8 @@ class ZooConfig(PreTrainedConfig):
 
     @classmethod
     def of_variant(cls: type[OfVariant], name: str, **changes: Any) -> OfVariant:
-        """Return the configuration of one of `variants`; `changes` override its fields, or give what follows from data.
+        """Return the configuration of a named variant, one of `variants`; `changes` override its fields or add sizes
+        that data decide.
 
         Raises:
             ValueError: unknown variant name; the message lists the known ones.
@@ -194,7 +197,7 @@ class ZooConfig(PreTrainedConfig):
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
-        """Return the configuration that a file holds, and refuse one of another architecture.
+        """Return the configuration with the fields of a config.json, and refuse those of another architecture.
 
         transformers, whose method this overrides, only warns then.
 

@@ -122,7 +122,7 @@ class BetaLstmConfig(TextClassifierConfig):
             raise ValueError(f"gate_eps must be above 0 and below 1, got {self.gate_eps}")
 
     def validate_prior(self) -> None:
-        """Check that the prior is one of the cell's Gamma variables.
+        """Check that the prior has a positive shape for each Gamma variable of the cell.
 
         Raises:
             ValueError: a negative weight, a weight for a cell without Gamma variables, another number of shapes, or one

@@ -113,7 +113,7 @@ class NipenConfig(VoteConfig):
             )
 
     def validate_version(self) -> None:
-        """Raise ValueError for "tensor" with a denoising autoencoder."""
+        """Raise ValueError for the version "tensor" with another encoder than the variational autoencoder."""
         if self.version == "tensor" and self.encoder != "vae":
             raise ValueError(f"encoder={self.encoder!r} with version='tensor': it always has 'vae'")
 

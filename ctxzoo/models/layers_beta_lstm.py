@@ -270,7 +270,9 @@ class BetaLSTM(nn.Module):
     def _run_direction(
         self, x: torch.Tensor, lengths: torch.Tensor | None, state: State | None, direction: int
     ) -> tuple[list[torch.Tensor], list[torch.Tensor], list[torch.Tensor], list[torch.Tensor]]:
-        """Run the layers of one direction; outputs are given back in the order of x."""
+        """Run all layers over x (B, n, I) in one direction, and return outputs, end states and gates; outputs in the
+        order of x.
+        """
         outputs, hiddens, memories, gates = [], [], [], []
         x = reverse_steps(x, lengths) if direction else x
         for layer in range(self.num_layers):
@@ -314,7 +316,9 @@ class BetaLSTM(nn.Module):
         return output.to(kind), hidden.to(kind), memory.to(kind), gates
 
     def _draw_noise(self, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
-        """Return the inputs (n, B, G, H) of a layer, the noise of its gates, and the factors of its states."""
+        """Return the inputs (n, B, G, H) of a layer, noise of its gates or None, and random factors of its states or
+        None.
+        """
         if not self.samples_gates:
             return inputs, None, None
         length, batch, _, size = inputs.shape
@@ -395,7 +399,7 @@ def _check_sizes_and_rates(
 
 
 def _expand_prior(prior: float | Sequence[float], num_gammas: int) -> list[float]:
-    """Return the shapes of the prior, one for each of `num_gammas` Gamma variables."""
+    """Return the shapes of the prior as a list of one for each of `num_gammas` Gamma variables, checked."""
     shapes = num_gammas * [float(prior)] if isinstance(prior, (int, float)) else [float(shape) for shape in prior]
     if len(shapes) != num_gammas:
         raise ValueError(f"gamma_prior has {len(shapes)} shapes; expected {num_gammas}, one for each Gamma variable")

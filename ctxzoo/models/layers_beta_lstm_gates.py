@@ -88,7 +88,8 @@ class Encoding:
 
     @torch.no_grad()
     def dead_fraction(self) -> torch.Tensor | None:
-        """Return which part of the alpha of all layers at real steps is below `DEAD_SHAPE`, a scalar.
+        """Return the fraction (a scalar) of Gamma shapes alpha at real steps that are below `DEAD_SHAPE`, for
+        monitoring.
 
         None for a cell whose gates are not drawn.
         """
@@ -108,7 +109,7 @@ class Encoding:
 
     @torch.no_grad()
     def statistics(self, samples: int = 200, generator: torch.Generator | None = None) -> list[GateStatistics]:
-        """Return the gates of each layer and direction, in the order of the state.
+        """Return means and correlation of the gates, an entry for each layer and direction, in the order of the state.
 
         Args:
             samples: Number of draws from which each correlation is estimated, with a standard error of about 1 /
@@ -150,7 +151,7 @@ class Encoding:
         return GateStatistics(*layer_and_direction, write, keep, correlation, shapes, divergence, dead)
 
     def _sum_over_units(self, gates: torch.Tensor) -> torch.Tensor:
-        """Return (n, B), the sum over units, of pre-activations (n, B, K, H)."""
+        """Return the divergence from the prior (n, B) of gates with pre-activations (n, B, K, H), summed over units."""
         with disable_autocast(gates.device):
             alpha = shapes_from_preactivations(gates, self.eps)
             prior = torch.tensor(self.prior, dtype=alpha.dtype, device=alpha.device).view(-1, 1)

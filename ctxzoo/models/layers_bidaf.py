@@ -147,7 +147,7 @@ class CharCnn(nn.Module):
         return F.embedding(inverse.view(char_ids.shape[:2]), self._embed_distinct_words(distinct))
 
     def _embed_distinct_words(self, char_ids: torch.Tensor) -> torch.Tensor:
-        """Return the vectors (N, channels) of words (N, L), distinct ones where that pays."""
+        """Return the vectors (N, channels) of words from their characters (N, L), whether distinct or not."""
         x = dropout(self.embedding(char_ids), self.dropout, training=self.training)  # (N, L, embedding_size)
         x = self.convolution(x.transpose(1, 2))  # (N, channels, L - w + 1)
         # The maximum comes before ReLU: the same value, as ReLU is monotone, for a tenth of the work.
@@ -242,7 +242,10 @@ class AttentionFlow(nn.Module):
     def forward(
         self, context: torch.Tensor, question: torch.Tensor, context_mask: torch.Tensor, question_mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return G (B, C, 4d), S1 (B, C, Q) and S2 of a context (B, C, d) and a question (B, Q, d).
+        """Return the attended context G (B, C, 4d) and both attention maps, S1 (B, C, Q) and S2, of context and
+        question.
+
+        The context is (B, C, d), the question (B, Q, d).
 
         The masks are boolean, (B, C) and (B, Q); S2 is that of `ops_bidaf.attention_flow`.
         """

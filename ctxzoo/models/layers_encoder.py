@@ -105,7 +105,8 @@ def select_indices(x: torch.Tensor, indices: torch.Tensor | None, dim: int) -> t
 def concatenate_past(
     state: AttentionState | None, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-    """Return keys, values and mask of all steps, (B, h, keys, ...) and (B, keys), of a state that holds these three.
+    """Return keys, values and mask with those of earlier calls, which `state` holds, in front: (B, h, keys, ...), (B,
+    keys).
 
     Args:
         state: Cached keys, values and mask of earlier steps; None: there are none.
@@ -126,7 +127,7 @@ def concatenate_past(
 def make_kv_cache(
     key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None, memory_length: int
 ) -> AttentionState:
-    """Return the state that `concatenate_past` reads: the last `memory_length` keys, or, where that is 0, all."""
+    """Return keys, values and mask for the next call: the last `memory_length` keys, or all where it is 0."""
     if mask is None:
         mask = torch.ones(key.size(0), key.size(2), dtype=torch.bool, device=key.device)
     last = slice(-memory_length, None) if memory_length else slice(None)
@@ -225,7 +226,7 @@ class MultiHeadAttention(nn.Module):
         rotary: tuple[torch.Tensor, torch.Tensor] | None = None,
         **requests: Any,
     ) -> tuple[torch.Tensor, AttentionAux]:
-        """Attend among the steps.
+        """Project steps x (B, n, m) to queries, keys and values, attend, and return the projected output.
 
         Args:
             x: (B, n, m) steps.
@@ -278,7 +279,10 @@ class EncoderBlock(nn.Module):
         query_indices: torch.Tensor | None = None,
         **requests: Any,
     ) -> tuple[torch.Tensor, AttentionAux]:
-        """Return the steps (B, n or K, m), and what the attention gives; inputs as in `MultiHeadAttention.forward`."""
+        """Return the steps (B, n or K, m) behind attention and network, and what the attention outputs beside them.
+
+        Inputs are as in `MultiHeadAttention.forward`; `query_indices` are the K steps to compute.
+        """
         attended, aux = self.attention(self.attention_norm(x), mask, causal, query_indices=query_indices, **requests)
         # What follows works on each step by itself, so that the chosen ones are enough.
         x, mask = select_indices(x, query_indices, 1), select_indices(mask, query_indices, 1)

@@ -50,7 +50,7 @@ class GlobalContext(nn.Module):
         self.rate = rate
 
     def forward(self, sums: torch.Tensor) -> Topics:
-        """Return the topics of s (..., E), the sums of the vectors of distinct items."""
+        """Return the mixture of topics of each session, in training drawn, from s (..., E), its summed distinct items."""
         query = F.elu(self.query(dropout(sums, self.rate, training=self.training)))
         mean = self.mean(query)
         deviation = (LEAST_DEVIATION + F.softplus(self.deviation(query))).clamp(max=LARGEST_DEVIATION)
@@ -113,7 +113,7 @@ class HcrnnCell(nn.Module):
                 init.xavier_uniform_(parameter)
 
     def _init_drift(self, drift: torch.Tensor) -> None:
-        """Draw D as Glorot's matrices are, but positive; in softplus about its mean."""
+        """Draw the drift matrix D from positive numbers in Glorot's range, or around their mean with softplus."""
         bound = math.sqrt(6 / sum(drift.shape))
         if self.constraint == "clip":
             init.uniform_(drift, 0.0, bound)
@@ -123,17 +123,17 @@ class HcrnnCell(nn.Module):
             init.uniform_(drift, centre - 1, centre + 1)
 
     def drift_weight(self) -> torch.Tensor:
-        """Return the drift matrix D (E, H) of versions 2 and 3."""
+        """Return the drift matrix D (E, H) of versions 2 and 3 as the recurrence uses it, under its constraint."""
         return F.softplus(self.drift) if self.constraint == "softplus" else self.drift
 
     @torch.no_grad()
     def clip_drift(self) -> None:
-        """Clip D, as it must be after each step of an optimizer where the constraint is "clip"."""
+        """Raise entries of the drift matrix to a least one, after each optimizer step, where the constraint is "clip"."""
         if self.version != 1 and self.constraint == "clip":
             self.drift.clamp_(min=LEAST_DRIFT)
 
     def collect_weights(self) -> CellWeights:
-        """Return the weights as the recurrence takes them, in float32 or wider."""
+        """Return all weights of the cell as the recurrence takes them, in float32 or wider."""
         wide = torch.promote_types(self.memory.dtype, torch.float32)
         size = self.item_size
         gates = (self.write, self.update, self.reset)
@@ -164,11 +164,13 @@ class WholeSessions(NamedTuple):
     seen: torch.Tensor
 
     def expand_to_steps(self, ends: torch.Tensor) -> torch.Tensor:
-        """Repeat values of the ends of sessions for each step of the session."""
+        """Repeat values of whole sessions for each of their steps."""
         return ends  # (B, 1, ...), broadcast over the T steps
 
     def attend(self, scores: torch.Tensor, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the sums (B, 1, H) of states by the softmax of scores (B, T), and these weights (B, T)."""
+        """Return the sums (B, 1, H) of the states of sessions, weighed by a softmax of scores (B, T), and these weights
+        (B, T).
+        """
         seen = self.seen.unsqueeze(1)  # (B, 1, T)
         summed, weights = softmax_weighted_sums(scores.unsqueeze(1), states.unsqueeze(1), seen)
         return summed, weights.squeeze(1)
@@ -187,11 +189,13 @@ class EveryPrefix(NamedTuple):
     step: torch.Tensor
 
     def expand_to_steps(self, ends: torch.Tensor) -> torch.Tensor:
-        """Repeat values of the ends of prefixes for each step of the prefix."""
+        """Repeat values of prefixes for each of their steps."""
         return ends.index_select(0, self.prefix)
 
     def attend(self, scores: torch.Tensor, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the sums (P, B, H) of states by the softmax of scores (N, B), and these weights (B, P, T)."""
+        """Return the sums (P, B, H) of the states of each prefix, weighed by a softmax of scores (N, B), and weights
+        (B, P, T).
+        """
         batch, length = self.seen.shape[:2]
         # The N rows go to their places in a square of prefixes and steps, where each prefix has its softmax.
         place = self.prefix * length + self.step

@@ -163,7 +163,7 @@ class HigherOrderAttention(Attention):
         output_attentions: bool = False,
         query_indices: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
-        """Attend; see `Attention.forward`.
+        """Attend with some heads to single keys and with the others to pairs or tuples; see `Attention.forward`.
 
         The weight of a key in a head that attends to pairs is that of all pairs it is the first of. With a window there
         are no weights. `context_weights`, `modulation` and `pair_weights` are those of the heads of higher order.
@@ -235,7 +235,9 @@ class HigherOrderAttention(Attention):
         output_attentions: bool,
         aux: AttentionAux,
     ) -> Result:
-        """Return the output of the heads of higher order, and the weights of keys where there are any."""
+        """Attend with the heads of higher order by their score; return output (B, h, queries, d), and weights of keys
+        or None.
+        """
         if self.order_type in EXACT_TYPES:
             return self._attend_pairs(query, key, value, seconds[0], values[0], mask, causal, output_attentions, aux)
         if self.order_type == "contextual":
@@ -356,7 +358,7 @@ class HigherOrderAttention(Attention):
         causal: bool,
         output_attentions: bool,
     ) -> Result:
-        """Attend to single keys by scaled dot products."""
+        """Attend to single keys by scaled dot products; return output (B, h, queries, d), and weights if wanted."""
         if output_attentions or (self.dropout and self.training):
             visible = make_visibility_mask(mask, query.size(2), key.size(2), causal, query.device)
             energy = query @ key.mT / self.head_size**0.5

@@ -55,7 +55,7 @@ LARGEST_FRACTION = 1 - 2.0**-20  # of a quasi-random point, whose normal quantil
 
 
 def kaiming_linear(in_features: int, out_features: int) -> nn.Linear:
-    """Return a linear layer whose weights start uniform as He et al. (2015) have it, and its bias from 0."""
+    """Return a linear layer with the uniform start of He et al. (2015) and a bias of 0."""
     return make_linear(in_features, out_features, partial(init.kaiming_uniform_, a=SLOPE))
 
 
@@ -161,7 +161,8 @@ class SpectralDensity(nn.Module):
         init.copy_(self.log_factor, 0.5 * (math.log(self.start_variance) - spread.clamp(min=1e-30).log()))
 
     def forward(self, summary: torch.Tensor, noise: torch.Tensor | None = None) -> Frequencies:
-        """Return frequencies, drawn anew in training.
+        """Return frequencies of the learned kernel and their divergence from the prior; in training they are drawn
+        anew.
 
         Args:
             summary: (B, h, n, 2 d) summaries m, float32 or wider, one for each example (n = 1) or for each position.
@@ -226,7 +227,7 @@ class Kernel(nn.Module):
         mask: torch.Tensor | None,
         causal: bool,
     ) -> torch.Tensor | None:
-        """Return the output of attention without a table of all pairs; None if this kernel needs the table.
+        """Return the output of attention by a way that forms no table of all pairs, or None if this kernel has none.
 
         Args:
             importance: (B, h, keys) importance of the keys in nats.
@@ -260,7 +261,11 @@ class RbfKernel(Kernel):
         mask: torch.Tensor | None,
         causal: bool,
     ) -> torch.Tensor:
-        """Return the output of dot products without their part of the key's importance; see `Kernel.attend`."""
+        """Return the output of attention by torch's fused kernel: an RBF kernel is a dot product and a term of each
+        key.
+
+        See `Kernel.attend` for the arguments.
+        """
         # Dot products have scores of q.k / sqrt(d).
         factor = math.sqrt(query.size(-1)) / self.scale
         bias = importance - squared_norm(key, 2.0) / (2 * self.scale)
@@ -306,7 +311,10 @@ class DirectKernel(Kernel):
         mask: torch.Tensor | None,
         causal: bool,
     ) -> torch.Tensor | None:
-        """Return the output of sums of squared products; None for causal attention; see `Kernel.attend`."""
+        """Return the output of attention from sums of squared products, without a table of pairs; None if causal.
+
+        See `Kernel.attend` for the arguments.
+        """
         # Sums of products run over all keys, later ones too.
         if causal:
             return None

@@ -110,7 +110,7 @@ class EfficientAttention(Attention):
         output_attentions: bool = False,
         query_indices: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
-        """Attend; see `Attention.forward`.
+        """Attend in linear time, by sums over features of the keys; see `Attention.forward`.
 
         In training, or on request, `clamped` is there. Weights are those of `linear_attention_weights`; beside a
         state, whose keys are gone, there are none.
@@ -153,7 +153,7 @@ class EfficientAttention(Attention):
     def _should_attend_in_blocks(
         self, query: torch.Tensor, key: torch.Tensor, mask: torch.Tensor | None, causal: bool
     ) -> bool:
-        """Return whether blocks give the output, and are fewer numbers at a time; a GPU would wait between them."""
+        """Return whether to attend in blocks of positions, to save memory: on a CPU, without gradients."""
         if self.training or torch.is_grad_enabled() or torch.compiler.is_compiling():
             return False
         if key.device.type != "cpu":

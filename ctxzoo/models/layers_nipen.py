@@ -54,7 +54,7 @@ class VariationalAutoencoder(nn.Module):
         self.rate = rate
 
     def forward(self, x: torch.Tensor) -> ReadTexts:
-        """Encode bags of words (B, V)."""
+        """Encode bags of words (B, V) as topics (B, K), and decode them again."""
         for layer in self.encoder:
             x = torch.relu(self._apply_layer(layer, x))
         hidden = x
@@ -95,7 +95,7 @@ class TensorAgreement(nn.Module):
         self.rate = rate
 
     def forward(self, weighed: torch.Tensor, legislators: torch.Tensor) -> torch.Tensor:
-        """Return (B, U) from y * a (B, K) and x (U, K)."""
+        """Return how much each legislator agrees with each bill, (B, U), from y * a (B, K) of bills and x (U, K)."""
         hidden = weighed.unsqueeze(1) * legislators  # (B, U, K)
         for layer in self.hidden:
             hidden = dropout(torch.tanh(layer(hidden)), self.rate, training=self.training)
@@ -113,7 +113,7 @@ def normal_kl_divergence(mean: torch.Tensor, log_deviation: torch.Tensor) -> tor
 
 
 def log_likelihood_of_authors_code(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return the authors' log-likelihood of votes, v log p + (1 - v) log(1 - p), v = 1 for yea and -1 for nay.
+    """Return the log-likelihood of votes as the authors' code computes it: v log p + (1 - v) log(1 - p), v = 1 or -1.
 
     For a nay it is 2 log(1 - p) - log p, which is no likelihood. Arguments as in `vote_log_likelihood`.
     """

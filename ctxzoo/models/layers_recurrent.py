@@ -88,6 +88,6 @@ class MaskedBiRNN(nn.Module):
 
 
 def _make_contiguous(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    """Return them as parts of one tensor, one behind the other, as cuDNN wants weights; else it warns and does so."""
+    """Return the weights as parts of one tensor, one behind the other: otherwise cuDNN copies them, with a warning."""
     parts = torch.split(torch.cat([tensor.flatten() for tensor in tensors]), [tensor.numel() for tensor in tensors])
     return [part.view_as(tensor) for part, tensor in zip(parts, tensors, strict=True)]

@@ -60,7 +60,7 @@ class StepAttention(nn.Module):
         return softmax_weighted_sums(self.compute_scores(states, self.last(last).unsqueeze(2)), states, visible)
 
     def compute_scores(self, states: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
-        """Return beta (...) of states (..., H), where the query W_d h_T is added to each of them."""
+        """Return scores beta (...) of states (..., H) for `query`, the projected W_d h_T, which is added to them."""
         scores: torch.Tensor = self.score(torch.sigmoid(self.state(states) + query)).squeeze(-1)
         return scores
 
@@ -92,7 +92,7 @@ class BilinearScores(nn.Module):
         self.rate = rate
 
     def forward(self, rep: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
-        """Return the scores (..., N) of rep (..., size) with the table (N, E)."""
+        """Return the scores (..., N) of all items in the table (N, E) for session vectors rep (..., size)."""
         # (rep B^T) W_emb^T, so that no W_emb B of N rows is made.
         projected: torch.Tensor = self.bilinear(dropout(rep, self.rate, training=self.training))
         return projected @ table.t()

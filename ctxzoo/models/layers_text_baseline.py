@@ -230,7 +230,7 @@ class TransformerEncoder(nn.Module):
 
 
 def find_window_starts(mask: torch.Tensor, size: int) -> torch.Tensor:
-    """Return where the windows of `size` words that lie within a text begin, or 0 if none does; boolean (B, n)."""
+    """Return booleans (B, n), True where a window of `size` words within the text begins; short texts have one, at 0."""
     lengths = mask.sum(dim=1, keepdim=True)
     positions = torch.arange(mask.size(1), device=mask.device)
     return (positions <= (lengths - size).clamp(min=0)) & (lengths > 0)
@@ -326,7 +326,11 @@ class BilinearScores(nn.Module):
 
 
 def attention_overlap(weights: torch.Tensor) -> torch.Tensor:
-    """Return the mean of ||A A^T - I||_F^2 over the documents that have a word (Lin et al. 2017, equation 8).
+    """Return how much the heads look at the same words: the mean of
+
+    A A^T - I
+
+    _F^2 (Lin et al. 2017, equation 8).
 
     It is 0 where the rows of A are orthonormal: each head looks at one word of its own.
 

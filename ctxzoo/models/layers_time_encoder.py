@@ -235,7 +235,7 @@ class LocallyStationaryTime(TimeEncoding):
         init.zeros_(self.logits)
 
     def local_parameters(self, summary: torch.Tensor | None = None) -> LocalParameters:
-        """Return the parameters: one set, or, with offsets from behaviour, one for each summary (..., E)."""
+        """Return the parameters of the kernel: one set for all, or one for each summary (..., E) of behaviour."""
         alpha, gamma, centre = (to_float32_or_wider(x) for x in (self.alpha, self.gamma, self.centre))
         log_frequencies, logits = to_float32_or_wider(self.log_frequencies), to_float32_or_wider(self.logits)
         if summary is not None and self.behaviour is not None:
@@ -256,7 +256,9 @@ class LocallyStationaryTime(TimeEncoding):
         )
 
     def encode_times(self, tau: torch.Tensor, summary: torch.Tensor | None = None) -> torch.Tensor:
-        """Return phi (B, L, 2 A M) of relative times (B, L), with summaries of rows (B, 1, E) or events (B, L, E)."""
+        """Return features phi (B, L, 2 A M) of relative times (B, L); a summary is (B, 1, E) of rows or (B, L, E) of
+        events.
+        """
         return lste_features(tau, self.local_parameters(summary))
 
 
@@ -274,12 +276,12 @@ class BehaviourOffsets(nn.Module):
         self.heads = make_linear(BEHAVIOUR_SIZE, 5 * num_components, init.zeros_)
 
     def forward(self, summary: torch.Tensor) -> torch.Tensor:
-        """Return (..., 5 A) in [-2, 2], parameter by parameter, of summaries (..., E)."""
+        """Return offsets (..., 5 A), from -2 to 2, of the parameters of each component, from summaries (..., E)."""
         return LARGEST_OFFSET * torch.tanh(self.heads(torch.tanh(self.hidden(summary))))
 
 
 def log_frequency_range(span: float) -> tuple[float, float]:
-    """Return the logarithms of one turn of a span, in units, and of one turn of a unit, the lower first."""
+    """Return the logarithms of two frequencies, one turn in the whole span and one in a unit, the lower first."""
     low, high = sorted((math.log(2 * math.pi / span), math.log(2 * math.pi)))
     return low, high
 
@@ -329,7 +331,8 @@ class TimePosition(nn.Module):
     def forward(
         self, vectors: torch.Tensor, timestamps: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Return the vectors that the first layer reads; and K (B, L, L), row by row of queries, for every layer.
+        """Return the vectors that the first layer reads, and the kernel K (B, L, L) of queries and keys for every
+        layer, or None.
 
         K is None where times enter the vectors.
 
@@ -361,7 +364,7 @@ class TimePosition(nn.Module):
 
     @property
     def local_encoding(self) -> LocallyStationaryTime | None:
-        """The encoding, where it is LSTE."""
+        """The encoding of time if it is LSTE, else None."""
         return self.encoding if isinstance(self.encoding, LocallyStationaryTime) else None
 
     def compute_kernel_factors(
@@ -401,7 +404,7 @@ class TimePosition(nn.Module):
         return tau.unsqueeze(2), tau.unsqueeze(1)
 
     def _summarise_behaviour(self, vectors: torch.Tensor, mask: torch.Tensor) -> torch.Tensor | None:
-        """Return a summary of the behaviour: (B, 1, E) of rows, or (B, L, E) up to each position; None without one."""
+        """Return means of event vectors, (B, 1, E) of rows or, if causal, (B, L, E) up to each position; or None."""
         if self.causal and self.local_encoding is not None and self.local_encoding.behaviour is not None:
             return running_mean(vectors, mask)
         return self._summarise_whole_history(vectors, mask)
@@ -440,12 +443,12 @@ class TimeWeight(nn.Module):
             init.constant_(self.weight, 0.5413248546129181)  # softplus of it is 1
 
     def head_weights(self) -> torch.Tensor:
-        """Return (h,) the weight of the kernel in each head."""
+        """Return the learned weight of the time kernel in each head, (h,)."""
         assert self.weight is not None
         return F.softplus(to_float32_or_wider(self.weight)).clamp(max=LARGEST_THETA)
 
     def forward(self, kernel: torch.Tensor) -> torch.Tensor:
-        """Return (B, h or 1, Q, K) in nats of a kernel (B, Q, K)."""
+        """Return what a time kernel (B, Q, K) adds to the attention scores, (B, h or 1, Q, K) in nats."""
         theta = kernel.new_ones(1) if self.weight is None else self.head_weights()
         return time_scores(kernel, theta, self.combine)
 

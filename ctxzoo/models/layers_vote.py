@@ -82,7 +82,7 @@ class DenoisingAutoencoder(nn.Module):
 
 
 def mask_randomly(x: torch.Tensor, level: float, training: bool) -> torch.Tensor:
-    """Return x with each entry 0 at a rate of `level`, the others as they are, in training."""
+    """Return x, in training with entries set to 0 at random with probability `level`, and nothing rescaled."""
     return x.masked_fill(torch.rand_like(x) < level, 0.0) if training and level else x
 
 
@@ -128,7 +128,7 @@ class TrustNetwork(nn.Module):
         return self.weight if self.rank is None else self.left @ self.right
 
     def forward(self, votes: torch.Tensor) -> torch.Tensor:
-        """Return the network term (B, U) of votes (B, U), +1, -1, or 0 where unknown."""
+        """Return what others' votes add to each logit, (B, U), from votes (B, U): +1, -1, or 0 where unknown."""
         tau = self.trust_matrix()
         return votes.to(tau.dtype) @ (tau * self.mask).t()  # row u of tau is for legislator u
 

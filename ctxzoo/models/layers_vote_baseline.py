@@ -62,7 +62,7 @@ class IdealPoint(nn.Module):
         self.bills.weight.zero_()
 
     def forward(self, batch: Bills) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return logits (B, U) and the penalty, a scalar."""
+        """Return logits (B, U) from positions of legislators and bills, and the penalty, a scalar."""
         points, bias = self.bills.weight[batch.ids], self.bias.weight[batch.ids].unsqueeze(1)  # (B, K), (B, 1)
         penalty = sum_of_squares([points, bias]) + batch.fraction * sum_of_squares([self.legislators.weight])
         logits = dropout(points, self.rate, self.training) @ self.legislators.weight.t() + bias
@@ -78,7 +78,7 @@ class AutoRec(nn.Module):
         self.ridge = ridge
 
     def forward(self, batch: Bills) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return logits (B, U) and the penalty, a scalar."""
+        """Return logits (B, U) of an autoencoder of the known votes on a bill, and the penalty, a scalar."""
         _, _, logits = self.autoencoder(batch.votes)
         return logits, 0.5 * self.ridge * batch.fraction * sum_of_squares(self.autoencoder.parameters())
 
@@ -95,7 +95,9 @@ class Cdae(nn.Module):
         self.level, self.ridge = level, ridge
 
     def forward(self, batch: Bills) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return logits (B, U) and the penalty, a scalar."""
+        """Return logits (B, U) of a denoising autoencoder that also has a vector of each bill, and the penalty, a
+        scalar.
+        """
         bill_vectors = self.bills.weight[batch.ids]
         hidden = torch.sigmoid(self.inner(mask_randomly(batch.votes, self.level, self.training)) + bill_vectors)
         layers = sum_of_squares([*self.inner.parameters(), *self.outer.parameters()])
@@ -135,7 +137,7 @@ class TrustSvd(nn.Module):
         self.mask.copy_(find_common_voters(votes))
 
     def forward(self, batch: Bills) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return logits (B, U) and the penalty, a scalar."""
+        """Return logits (B, U) of factors with implicit votes and trust, and the penalty, a scalar."""
         points, kind = self.legislators.weight, self.legislators.weight.dtype
         observed, mask = self.observed.to(kind), self.mask.to(kind)
         implicit = observed.t() @ self.voted.weight / observed.sum(dim=0).clamp(min=1).sqrt().unsqueeze(1)  # (U, K)
@@ -183,7 +185,7 @@ class WithNetwork(nn.Module):
         self.trust_ridge = trust_ridge
 
     def forward(self, batch: Bills) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return logits (B, U) and the penalty, a scalar."""
+        """Return logits (B, U) of ideal points with a network of trust, and the penalty, a scalar."""
         logits, penalty = self.points(batch)
         return logits + self.trust(
             batch.votes

@@ -102,7 +102,7 @@ class ZooPreTrainedModel(PreTrainedModel):
         super()._set_gradient_checkpointing(enable, *args, **options)
 
     def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Refuse the call that torch makes in place of `forward` while `torch.jit.trace` traces."""
+        """Raise an error under `torch.jit.trace`, which calls this in place of `forward` and cannot trace our models."""
         refuse_jit_trace(type(self).__name__)
         return super()._slow_forward(*args, **kwargs)
 
@@ -166,7 +166,7 @@ class ZooPreTrainedModel(PreTrainedModel):
 
     @classmethod
     def _find_saving_class(cls, config: Any) -> "type[ZooPreTrainedModel] | None":
-        """Return the user's own class that saved a checkpoint which this class would load otherwise; None without one.
+        """Return the user's subclass that saved the checkpoint, if this class would load it as another; else None.
 
         Raises:
             ValueError: it is not imported.
@@ -233,14 +233,14 @@ class ZooPreTrainedModel(PreTrainedModel):
             own_class._auto_class = auto_class
 
     def _has_savable_module(self) -> bool:
-        """Return whether the class stands in a file that can be saved beside ours."""
+        """Return whether the class is defined in a file that can be saved beside those of the architecture."""
         module = sys.modules.get(type(self).__module__)
         ours = {reference.partition(".")[0] for reference in self.zoo_auto_map.values()}
         name = type(self).__module__.rpartition(".")[2]
         return name != "__main__" and getattr(module, "__file__", None) is not None and name not in ours
 
     def _collect_pipelines(self) -> dict[str, type[Any]]:
-        """Return the pipelines to save with this model, by task: the registered ones and those of its checkpoint.
+        """Return the pipeline classes to save with this model, by task: those registered, and those of its checkpoint.
 
         Raises:
             OSError: the checkpoint's pipeline file is gone.

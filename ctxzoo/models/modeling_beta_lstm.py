@@ -80,7 +80,7 @@ class BetaLstmPreTrainedModel(TextPreTrainedModel):
     _is_stateful = True
 
     def class_probabilities(self, logits: torch.Tensor) -> torch.Tensor:
-        """Return the probabilities that a head's logits stand for, of the same shape."""
+        """Return the probabilities (softmax, or a head's own) that logits stand for, in the same shape."""
         return logits.softmax(dim=-1)
 
     @torch.no_grad()
@@ -353,7 +353,9 @@ def _stack_states(state: LayerStates) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _select_end_states(states: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tensor:
-    """Return (B, D): the first H numbers of the last real step and the others, of a second direction, of the first."""
+    """Return the states (B, D) at the ends: the first H numbers of the last real step, the second direction's of the
+    first.
+    """
     if not torch.compiler.is_compiling() and states.size(1) == 0:
         return states.new_zeros(states.size(0), states.size(2))
     last = (mask.sum(dim=1) - 1).clamp(min=0)  # (B,); a row without steps reads step 0, which is 0

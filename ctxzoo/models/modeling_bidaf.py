@@ -207,7 +207,7 @@ class BidafModel(BidafPreTrainedModel):
         features: torch.Tensor | None,
         output_attentions: bool | None,
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """Take steps 1 to 6, which context and question share.
+        """Embed and encode one text, context or question: steps 1 to 6 of the model's description, which both share.
 
         Returns:
             The encoded words (B, n, 2h) of a text (B, n), and its attention maps, none unless they are requested.

@@ -115,7 +115,8 @@ class EncoderPreTrainedModel(ZooPreTrainedModel):
         self.base_model.embeddings.replace_words(value)
 
     def compute_penalty(self, outputs: Any, num_targets: torch.Tensor | int) -> torch.Tensor | None:
-        """Return the term that the attention adds to the loss: a sum over the batch, divided by `num_targets`.
+        """Return what the attention adds to the loss, such as a divergence: a sum over the batch, divided by
+        `num_targets`.
 
         Args:
             outputs: Output of the encoder.
@@ -203,7 +204,10 @@ class EncoderModel(EncoderPreTrainedModel):
         return [block.attention.attention for block in self.blocks if isinstance(block, EncoderBlock)]
 
     def add_positions(self, x: torch.Tensor, mask: torch.Tensor, state: EncoderState | None) -> torch.Tensor:
-        """Return steps (B, n, m) as the blocks read them, of steps as they enter: of their width, with positions."""
+        """Return the steps (B, n, m) that the blocks read: projected to their width, with positions added.
+
+        With a `state`, positions go on from the words read before.
+        """
         if self.projection is not None:
             x = self.projection(x)  # (B, n, m)
         if self.config.position != "sinusoidal":
@@ -224,7 +228,8 @@ class EncoderModel(EncoderPreTrainedModel):
         steps_to_keep: torch.Tensor | None,
         return_dict: bool | None,
     ) -> EncoderModelOutput | tuple[Any, ...]:
-        """Return the output of the blocks over steps (B, n, m) with their mask (B, n); the others as in `forward`.
+        """Run all blocks over steps (B, n, m) with their mask (B, n) and return the model's output; the others as in
+        `forward`.
 
         Args:
             kernel: (B, n, n) kernel from which the `score_bias` of each layer is computed; None: there is none.
@@ -278,11 +283,13 @@ class EncoderModel(EncoderPreTrainedModel):
         return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
     def compute_score_bias(self, index: int, kernel: torch.Tensor) -> torch.Tensor:
-        """Return the bias of a layer's scores, (B, h or 1, n, n) in nats, from a kernel (B, n, n)."""
+        """Return what is added to the attention scores of layer `index`, (B, h or 1, n, n) in nats, from a kernel (B,
+        n, n).
+        """
         raise NotImplementedError(f"{type(self).__name__} must define compute_score_bias(index, kernel)")
 
     def _compute_mean_per_element(self, terms: list[torch.Tensor | None]) -> torch.Tensor | None:
-        """Return the mean over the layers of sums over heads and their numbers, divided by how many these are."""
+        """Return the mean over layers of a term summed over heads and features, divided by their number."""
         mean = _average_over_layers(terms)
         return None if mean is None else mean / self.config.hidden_size
 
@@ -384,13 +391,13 @@ class EncoderNextStepPreTrainedModel(EncoderStepsPreTrainedModel):
 
 
 def _average_over_layers(terms: list[torch.Tensor | None]) -> torch.Tensor | None:
-    """Return the mean of the layers' terms; None if a layer has none."""
+    """Return the mean of a term that each layer outputs; None if a layer has none."""
     known = _collect_over_layers(terms)
     return None if known is None else torch.stack(known).mean(dim=0)
 
 
 def _collect_over_layers(values: list[torch.Tensor | None]) -> tuple[torch.Tensor, ...] | None:
-    """Return the layers' values as a tuple; None if a layer has none."""
+    """Return an output of each layer, such as weights, as a tuple; None if a layer has none."""
     known = tuple(value for value in values if value is not None)
     return known if len(known) == len(values) else None
 

@@ -72,7 +72,7 @@ class HcrnnPreTrainedModel(SessionPreTrainedModel):
     base_model_prefix = "hcrnn"
 
     def project_parameters(self) -> None:
-        """Clip the weights of the drift at 0 from below, where the config says "clip"; call it after each step.
+        """Keep the drift's weights positive where the config says "clip"; training calls it after each step.
 
         `SessionRecommendationTask` does; for transformers' Trainer there is `ctxzoo.training.projection`.
         """
@@ -132,7 +132,7 @@ class HcrnnModel(HcrnnPreTrainedModel):
     def _read_sessions(
         self, items: torch.Tensor, topics: Topics, mask: torch.Tensor, positions: torch.Tensor
     ) -> tuple[HcrnnModelOutput, tuple[torch.Tensor, ...]]:
-        """Run whole sessions (B, T, E); return the readout, and the attentions."""
+        """Read item vectors (B, T, E) once; return the representation of each session, and the attention weights."""
         theta = topics.theta.squeeze(1)  # (B, K)
         with disable_autocast(items.device):  # rounding of half precision would go from step to step
             weights = self.cell.collect_weights()
@@ -156,7 +156,7 @@ class HcrnnModel(HcrnnPreTrainedModel):
     def _read_prefixes(
         self, items: torch.Tensor, topics: Topics, mask: torch.Tensor, positions: torch.Tensor
     ) -> HcrnnModelOutput:
-        """Run every prefix of sessions (B, T, E) and return the readout."""
+        """Read item vectors (B, T, E) once for every prefix; return the representation of each."""
         with disable_autocast(items.device):
             weights = self.cell.collect_weights()
             theta = topics.theta.transpose(0, 1).to(weights.memory.dtype)  # (T, B, K)

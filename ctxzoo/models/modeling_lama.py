@@ -75,7 +75,7 @@ class LowRankAttention(nn.Module):
         return masked_softmax(self.compute_logits(words, context), mask.unsqueeze(1), dim=2) * mask.unsqueeze(1)
 
     def compute_logits(self, words: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
-        """Return logit_scale * f, (B, m, n), which the softmax then makes weights of."""
+        """Return the attention logits (B, m, n) of each head and word, before the softmax."""
         gate = (context @ self.context_factors).unsqueeze(-2)  # (B, 1, m k)
         scores = (words @ self.word_factors) * gate  # (B, n, m k)
         if self.rank > 1:
@@ -206,7 +206,7 @@ class LamaModel(LamaPreTrainedModel):
         return x[:, :longest] * words[:, :longest].unsqueeze(-1), words[:, :longest]
 
     def _compute_context(self, x: torch.Tensor, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the context vector c, (D,) for all documents, or (B, D)."""
+        """Return the vector c to which attention compares words: (D,) learned, or (B, D) made of each document."""
         if self.learned_context is not None:
             return self.learned_context.vector
         if self.config.context == "mean_hidden":

@@ -195,7 +195,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
     def _represent_bills(
         self, texts: ReadTexts, ids: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, tuple[torch.Tensor, ...]]:
-        """Return topics y (B, K), points a (B, K), bias (B, 1), and the free parameters of these bills."""
+        """Return topics y (B, K), points a (B, K), bias (B, 1) of bills, and their parameters to penalise."""
         if not self.config.amortized_bills:
             points = self.bills.weight[ids]
             return self.topics.weight[ids], points, self.bias.weight[ids].unsqueeze(1), (points,)
@@ -217,7 +217,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
         logits: torch.Tensor,
         labels: torch.Tensor,
     ) -> torch.Tensor:
-        """Return `LOSS_TERMS` (5,): sums over the batch as in the authors' code, or divided by the observed votes."""
+        """Return the terms of the loss, (5,), named by `LOSS_TERMS`: sums over the batch, or per observed vote."""
         config, sums = self.config, self.config.reduction == "authors_sum"
         rows = clean.size(0)
         shared = 1.0 if sums else rows / config.num_bills  # what all batches add to stands in each in part
@@ -265,7 +265,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
         shared: float,
         sums: bool,
     ) -> torch.Tensor:
-        """Return cost5: the priors of points, trust, scales and bias."""
+        """Return the penalty cost5: weighted squares of ideal points, trust, scales and bias."""
         config = self.config
         of_legislators = config.ideal_lambda * sum_of_squares([self.legislators.weight])
         if self.trust is not None:
@@ -290,5 +290,5 @@ class NipenForVotePrediction(VotePreTrainedModel):
 
 
 def _compute_initial_deviation(penalty: float) -> float:
-    """Return the deviation of parameters with a prior of this weight at the start, min(1 / lambda, 0.1)."""
+    """Return the standard deviation from which parameters with a penalty of this weight start: min(1 / lambda, 0.1)."""
     return min(1 / penalty, LARGEST_START) if penalty else LARGEST_START

@@ -51,7 +51,10 @@ class SessionPreTrainedModel(ZooPreTrainedModel):
         self.base_model.items = value
 
     def project_parameters(self) -> None:
-        """Put parameters that an optimizer has moved out of their range back into it; call it after each step."""
+        """Put parameters back into their allowed range; training calls it after each optimizer step.
+
+        Here: nothing to do.
+        """
 
 
 class NextItemPreTrainedModel(SessionPreTrainedModel):
@@ -133,7 +136,7 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
     def encode_history(self, history: Sequence[str | int]) -> list[int]:
-        """Return the `input_ids` of items, which are called as in the data of the training; 10 and "10" are one name.
+        """Return the `input_ids` of a session from the names of its items, as they were called in training; 10 is "10".
 
         Raises:
             ValueError: no items, or one that the model does not know.

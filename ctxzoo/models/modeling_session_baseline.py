@@ -63,7 +63,7 @@ class RecurrentReader(nn.Module):
     def forward(
         self, items: torch.Tensor, mask: torch.Tensor, every_position: bool
     ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor]:
-        """Return the vectors (B, P, ...) of predictions, their weights (B, P, T) if any, and the states (B, T, H)."""
+        """Return a GRU's vectors (B, P, ...) to predict from, weights (B, P, T) or None, and states (B, T, H)."""
         states = self.rnn(items) * mask.unsqueeze(2)  # (B, T, H)
         last = states if every_position else select_last_steps(states, mask)  # (B, P, H), P = T or 1
         if self.attention is None:
@@ -94,7 +94,7 @@ class StampReader(nn.Module):
     def forward(
         self, items: torch.Tensor, mask: torch.Tensor, every_position: bool
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return the vectors (B, P, E) of predictions, the weights a (B, P, T), and the item vectors (B, T, E)."""
+        """Return vectors (B, P, E) to predict from, STAMP's attention weights (B, P, T), and item vectors (B, T, E)."""
         items = items * mask.unsqueeze(2)
         visible = make_step_visibility(mask, every_position)
         last = items if every_position else select_last_steps(items, mask)

@@ -112,7 +112,8 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
     def time_kernel(
         self, input_ids: torch.Tensor, timestamps: torch.Tensor, attention_mask: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return the kernel K (B, n, n) of LSTE and its factors K1 and K2 (B, n, n, A), over each row's whole history.
+        """Return the kernel K (B, n, n) of time position LSTE and its factors K1 and K2 (B, n, n, A), to inspect or
+        plot.
 
         Args:
             input_ids, timestamps, attention_mask: Ids, timestamps and mask of events, as in `forward`.
@@ -193,7 +194,8 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
         return super().compute_loss(logits, labels, mask)
 
     def encode_history(self, history: Sequence[str | int]) -> list[int]:
-        """Return the `input_ids` of events, which are called as in the data of the training; 10 and "10" are one name.
+        """Return the `input_ids` of a history from the names of its events, as they were called in training; 10 is
+        "10".
 
         Raises:
             ValueError: no events, or one that the model does not know.
@@ -243,7 +245,7 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
 
 
 def _convert_time_to_float(time: Any) -> float:
-    """Return a time as a number.
+    """Return a time as a float; text and dates are refused.
 
     Raises:
         ValueError: text, a date or anything else that is no number.

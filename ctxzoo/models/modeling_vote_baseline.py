@@ -126,7 +126,7 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
         return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
     def _sum_errors(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return the sum over observed votes of the negative log-likelihood, or of half the squared errors."""
+        """Return the loss of the observed votes, summed: negative log-likelihood, or half the squared errors."""
         if self.config.kind not in SQUARED:
             return -vote_log_likelihood(logits, labels).sum()
         seen = ~labels.isnan()

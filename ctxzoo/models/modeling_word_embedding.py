@@ -158,7 +158,7 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
     def collect_windows(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the words around every position, and where there are any; nothing is around padding.
+        """Return the ids of the words around every position, and a mask of where there are any; padding has none.
 
         Returns:
             Ids (B, n, 2b), and a boolean (B, n, 2b), False where there is no word.
@@ -222,7 +222,7 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
         return uniform_weights(present, dtype) if logits is None else attention_weights(logits, present)
 
     def _select_position_logits(self, contexts: torch.Tensor) -> torch.Tensor | None:
-        """Return the logits K[w_i, i] of words at their positions, (..., 2b); None without K."""
+        """Return the attention logit K[w_i, i] of each context word at its position, (..., 2b); None without K."""
         if self.word_position_logits is not None:
             columns = torch.arange(self.config.num_positions, device=contexts.device)
             return gather_table_rows(self.word_position_logits.weight, contexts, columns, sparse=self.sparse_gradients)
@@ -358,7 +358,7 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         return (losses * present).sum(dim=1) if self.config.predicts_from_each_word else losses.squeeze(1)
 
     def _select_output_rows(self, targets: torch.Tensor) -> torch.Tensor:
-        """Return O[t], or, where every position has its matrix, O[i, t] of targets (N, 2b, ...)."""
+        """Return the output vectors of target words: O[t] (N, ..., d), or with a matrix for each position O[i, t]."""
         sparse = self.base_model.sparse_gradients
         if self.output_vectors.dim() == 3:
             columns = torch.arange(self.config.num_positions, device=targets.device).view(-1, 1)  # (2b, 1)
@@ -366,13 +366,17 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         return gather_table_rows(self.output_vectors, targets, sparse=sparse)
 
     def _get_output_matrix(self) -> torch.Tensor:
-        """Return O as (V, `config.context_size`): where each position has its matrix, these side by side."""
+        """Return the output vectors as one matrix (V, `config.context_size`); those of several positions stand side by
+        side.
+        """
         if self.output_vectors.dim() == 3:
             return self.output_vectors.transpose(0, 1).flatten(1)  # (V, 2b d), in the order of the context
         return self.output_vectors
 
     def _compute_logits(self, states: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
-        """Return O c, (..., V), of states (..., F) and O (V, F), with the lowest finite value at special tokens."""
+        """Return the scores O c of all words, (..., V), for contexts (..., F) and O (V, F); special tokens get the
+        lowest number.
+        """
         scores = F.linear(states, matrix)  # (..., V)
         is_special = torch.arange(scores.size(-1), device=scores.device) < self.config.num_special_tokens
         return scores.masked_fill(is_special, torch.finfo(scores.dtype).min)

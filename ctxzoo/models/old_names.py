@@ -167,7 +167,7 @@ def convert_config_fields(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def convert_encoder_fields(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn the fields of the former context encoder into those of the architecture that replaced it.
+    """Return config fields of the former "context encoder" as those of the architecture that replaced it.
 
     There are four such architectures; the fields returned contain the `model_type`.
 
@@ -196,7 +196,7 @@ def convert_encoder_fields(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def choose_encoder(content: Mapping[str, Any]) -> str:
-    """Return the architecture, of four, that replaced the context encoder for a configuration of it."""
+    """Return which of four architectures replaced the former "context encoder" for the fields of a configuration."""
     by_attention = {"esa": LINEAR, "hsa": HIGHER}
     if content.get("attention") in by_attention:
         return by_attention[content["attention"]]
@@ -205,7 +205,7 @@ def choose_encoder(content: Mapping[str, Any]) -> str:
 
 
 def _check_removed_value(architecture: str, name: str, value: Any, content: Mapping[str, Any]) -> None:
-    """Raise ValueError for a value of a former field that current models cannot have."""
+    """Raise ValueError if a field that no longer exists had a value that current models cannot reproduce."""
     expected = ONLY_IN_ALL.get(name) or ONLY[architecture].get(name)
     if name in ONLY_WHERE:
         owner, field, where, only = ONLY_WHERE[name]
@@ -286,7 +286,7 @@ def convert_result(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _infer_text_settings(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings that older results of the recipe lack, from the row and the dataset."""
+    """Return settings that older results of text classification lack, inferred from variant and dataset."""
     row_settings = {"zeroed": ["classifier.weight", "classifier.bias"], "deep_scale": 0.25}
     data_settings = {"text_column": "title"} if str(content.get("dataset")).endswith("news_aggregator") else {}
     return {**(row_settings if content.get("variant") == "wide" else {}), **data_settings}

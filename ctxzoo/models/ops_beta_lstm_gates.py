@@ -44,11 +44,13 @@ class Cell:
 
     @property
     def has_gamma_gates(self) -> bool:
-        """Whether the blocks are shapes of Gamma variables."""
+        """Whether the gates are ratios of Gamma variables, whose shapes the pre-activations give."""
         return bool(self.ratios)
 
     def matrix(self, like: torch.Tensor) -> torch.Tensor:
-        """Return `ratios` as (4, K), of the type and on the device of another tensor."""
+        """Return the 0-1 matrix (4, K) that sums Gamma variables to numerators and denominators, typed and placed like
+        `like`.
+        """
         return torch.tensor(self.ratios, dtype=like.dtype, device=like.device)
 
 
@@ -151,7 +153,7 @@ def draw_gammas(alpha: torch.Tensor, generator: torch.Generator | None = None) -
 
 
 def split_input_forget(pair: torch.Tensor, cell: Cell) -> tuple[torch.Tensor, torch.Tensor]:
-    """Split gates (..., 2, H) into the input gate i and the forget gate f, (..., H) each."""
+    """Split gates (..., 2, H) of a cell into its input gate i and forget gate f, (..., H) each."""
     first, second = pair.unbind(-2)
     return (first, second) if cell.input_first else (second, first)
 
@@ -176,14 +178,17 @@ def draw_gumbel_noise(shape: tuple[int, ...], like: torch.Tensor, generator: tor
 
 
 def draw_noisin_scale(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
-    """Return eta / p, eta ~ Bernoulli(p), by which Noisin multiplies states (n, B, H) in training."""
+    """Return the random factors (n, B, H), eta / p with eta ~ Bernoulli(p), by which Noisin (Dieng et al.
+
+    2018) multiplies states.
+    """
     uniform = _draw_uniform(shape, like, generator)
     # Divided by p, so that the mean over eta is the state itself.
     return (uniform < NOISIN_RATE).to(like.dtype) / NOISIN_RATE
 
 
 def draw_log_uniform(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
-    """Draw log V with V ~ U(0, 1), clipped away from 0 and 1."""
+    """Return log V of uniform random numbers V, clipped away from 0 and 1."""
     uniform = _draw_uniform(shape, like, generator)
     return uniform.clamp_(CLOSEST, 1 - CLOSEST).log_()
 

@@ -88,7 +88,7 @@ STEP = f32(2.0**-31)
 
 @compile_inline
 def bits_to_uniform(bits: Any) -> Any:
-    """Turn 32 random bits into a number above 0 and at most 1."""
+    """Return the number above 0 and at most 1 that 32 random bits stand for."""
     # 31 bits fit a signed integer, which becomes a float fastest; the half keeps the number above 0.
     return (f32(i32(bits >> u32(1))) + HALF) * STEP
 
@@ -266,7 +266,9 @@ LOWEST_SHAPE_LOG, LOWEST_DRAW_LOG, TABLE_STEPS = f32(SHAPES[0]), f32(VALUES[0]),
 def gamma_derivatives(
     alphas: Any, draws: Any, slopes: Any, table: Any, columns: Any, corners: Any, across: Any, down: Any, log_draws: Any
 ) -> Any:
-    """Write dU/dalpha = -(dF/dalpha) / density, F the distribution function; the last four are room to work.
+    """Write the derivative of each Gamma draw U by its shape, dU/dalpha = -(dF/dalpha) / density, into `slopes`.
+
+    F is the distribution function; the last four arguments are room to work.
 
     It is within 1e-3 of torch's, which is an approximation too, for alpha from 0.005 on, and within 1 % below. A draw
     below the table has the derivative of the limit U -> 0, for which the entries are made.

@@ -114,7 +114,9 @@ def make_backward_step(
 
 @cache
 def build_gamma_derivative_table() -> tuple[torch.Tensor, int]:
-    """Return y(ln alpha, ln U), row after row, and the length of a row, for dU/dalpha = (y - ln U) U / alpha.
+    """Return a table, flattened, for the derivative of Gamma draws by their shape, and the length of its rows.
+
+    The table holds y(ln alpha, ln U), of which dU/dalpha = (y - ln U) U / alpha.
 
     y becomes digamma(alpha + 1) where U goes to 0, and is smooth elsewhere, so that straight lines join its values.
     """
@@ -129,7 +131,7 @@ def build_gamma_derivative_table() -> tuple[torch.Tensor, int]:
 
 
 def _is_covered_by_table(gates: torch.Tensor, draws: torch.Tensor, eps: float) -> bool:
-    """Return whether the table of derivatives has all shapes and draws; NaN is not in it."""
+    """Return whether all shapes and draws lie within the table of derivatives; NaN does not."""
     highest = float(gates.max()) + 1  # above softplus(u) + eps, where u is above 0
     # No shape is below eps, so that ln eps is the lowest row.
     return math.log(eps) > SHAPES[0] and highest < math.exp(SHAPES[1]) and float(draws.max()) < math.exp(VALUES[1])
@@ -141,7 +143,7 @@ def _get_temperature(gating: Gating) -> Any:
 
 
 def _to_numpy_arrays(*tensors: tuple[torch.Tensor | None, int]) -> tuple[Any, ...]:
-    """Return a numpy array for each pair of a tensor and its dimensions; one without steps in place of None."""
+    """Return a numpy array for each pair of a tensor and its number of dimensions; an empty one in place of None."""
     return tuple(
         torch.empty((0,) * dimensions).numpy() if tensor is None else tensor.contiguous().numpy()
         for tensor, dimensions in tensors

@@ -118,7 +118,7 @@ def write_derivatives(
     scale: torch.Tensor | None,
     gating: Gating,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Compute, for all steps, the derivatives that a backward pass is made of.
+    """Write into `slopes`, for all steps at once, the local derivatives that the backward pass multiplies step by step.
 
     What a step's gradient needs beside the gradient itself is computed in the same way for every cell: c_t is linear in
     i and f, so that a backward pass through the gates, with tanh(g) and c_{t-1} for their gradients, gives what the

@@ -51,7 +51,10 @@ def run_unrolled_steps(
     noise: torch.Tensor | None,
     scale: torch.Tensor | None,
 ) -> Steps:
-    """Run the steps one after the other; an empty sequence has none."""
+    """Run all steps in a Python loop that torch traces, and return states, memories and gates.
+
+    Return states, memories and gates.
+    """
     length, batch, _, size = inputs.shape
     if length == 0:
         empty = inputs.new_zeros(0, batch, size)
@@ -74,7 +77,7 @@ def run_scan(
     noise: torch.Tensor | None,
     scale: torch.Tensor | None,
 ) -> Steps:
-    """Run the steps as a scan; for values alone: with torch 2.11 the gradients of a scan are wrong."""
+    """Run all steps as a scan, for values alone: with torch 2.11 its gradients are wrong."""
     # The import stands here because only an export needs it, and it is not yet one of torch's public names.
     from torch._higher_order_ops.scan import scan
 

@@ -298,7 +298,7 @@ def backward_step(
 
 
 def _fill_none(tensor: torch.Tensor | None, unread: torch.Tensor) -> torch.Tensor:
-    """Return the tensor or, for an argument that the kernel does not read, `unread` in the place of None."""
+    """Return the tensor, or `unread` in place of None for an argument that the kernel does not read."""
     return unread if tensor is None else tensor.contiguous()
 
 

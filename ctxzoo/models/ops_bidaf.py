@@ -15,7 +15,7 @@ def trilinear_similarity(
     product_weight: torch.Tensor,
     bias: torch.Tensor,
 ) -> torch.Tensor:
-    """Compute the similarities S_ij = w_c.c_i + w_q.q_j + (w_cq * c_i).q_j + b as three products.
+    """Return the similarity S_ij = w_c.c_i + w_q.q_j + (w_cq * c_i).q_j + b of all word pairs, without a 4-d tensor.
 
     Args:
         context: (B, C, d) vectors c of the context words.
@@ -41,7 +41,9 @@ def attention_flow(
     question_mask: torch.Tensor,
     query_to_context: Literal["coattention", "max"] = "coattention",
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Compute G = [c ; a ; c*a ; c*b] with a = S1 q and b = S1 (S2^T c), or b = sum_i softmax_i(max_j S_ij) c_i.
+    """Return the context attended by the question, G = [c ; a ; c*a ; c*b], and both attention maps (Seo et al. 2017).
+
+    a = S1 q and b = S1 (S2^T c), or b = sum_i softmax_i(max_j S_ij) c_i.
 
     Args:
         context, question: (B, C, d) context words and (B, Q, d) question words.

@@ -157,7 +157,7 @@ def fused_attention(
 
 
 def count_step_positions(mask: torch.Tensor, num_read: torch.Tensor | None) -> torch.Tensor:
-    """Return the position of each step among the real steps of its sequence, (B, n) int64, counted from 0.
+    """Return the position of each step among the real ones of its sequence, (B, n) int64, from 0 or `num_read`.
 
     Args:
         mask: Boolean (B, n), True at real steps.
@@ -168,7 +168,8 @@ def count_step_positions(mask: torch.Tensor, num_read: torch.Tensor | None) -> t
 
 
 def positions_to_keep(steps_to_keep: int | torch.Tensor, num_steps: int, device: torch.device) -> torch.Tensor:
-    """Return the places (K,) int64 of the steps to keep among `num_steps`: the last so many, or any that are given.
+    """Return the indices (K,) int64 of the steps to compute: the last `steps_to_keep` of `num_steps`, or any given
+    ones.
 
     Raises:
         ValueError: more than there are, fewer than one, or places that are no (K,) of whole numbers below it.
@@ -198,7 +199,9 @@ def sinusoids_at_positions(positions: torch.Tensor, width: int, dtype: torch.dty
 
 
 def rotary_factors(positions: torch.Tensor, head_size: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return cosines and sines (B, 1, n, d / 2) by which `apply_rotary_factors` turns pairs of numbers, in float64."""
+    """Return cosines and sines (B, 1, n, d / 2), in float64, of the angles of rotary positions; for
+    `apply_rotary_factors`.
+    """
     angles = _compute_position_angles(positions, head_size).unsqueeze(1)
     return angles.cos(), angles.sin()
 

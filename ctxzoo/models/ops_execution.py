@@ -98,7 +98,7 @@ def is_exporting() -> bool:
 
 
 def refuse_jit_trace(name: str) -> None:
-    """Check that `torch.jit.trace` does not trace.
+    """Raise an error under `torch.jit.trace`, whose program would be right for one shape of inputs alone.
 
     It would keep the sizes of the example in the program (batch, steps, groups of rows) and no check of inputs,
     so that other texts would give other numbers in silence.
@@ -118,7 +118,7 @@ def refuse_jit_trace(name: str) -> None:
 
 @contextmanager
 def in_evaluation_mode(model: nn.Module) -> Iterator[None]:
-    """Put a model in evaluation mode within a `with` block, without gradients, and then in the mode that it had."""
+    """Put a model in evaluation mode, without gradients, within a `with` block, and back into its mode afterwards."""
     was_training = model.training
     model.eval()
     try:

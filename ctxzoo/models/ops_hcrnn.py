@@ -206,7 +206,7 @@ def _run_scan(
 def topic_scores(
     theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor, vector: torch.Tensor
 ) -> torch.Tensor:
-    """Return the score of each topic, a_k = v . sigmoid(theta_k P_k + q), (..., K).
+    """Return the score of each topic for a state, a_k = v . sigmoid(theta_k P_k + q), (..., K).
 
     Args:
         theta: (..., K) topics.
@@ -304,7 +304,7 @@ def _split_rows(rows: int, numbers: int) -> Iterable[slice]:
 def sum_distinct_items(
     vectors: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor, every_position: bool
 ) -> torch.Tensor:
-    """Return the sum of the vectors of the distinct items that each prediction of a session sees.
+    """Return, for each prediction, the sum of the vectors of the distinct items that it may see.
 
     Args:
         vectors: (B, T, E) vectors of the items of each step.

@@ -305,7 +305,7 @@ def _attend_causal_chunk(
     distinct: bool,
     eps: float,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the output of some queries (B, h, C, dv), and the sums behind them.
+    """Return the output (B, h, C, dv) of a chunk of causal queries, and the sums over all keys up to its end.
 
     Args:
         keys, values: (B, h, number of sums, C, M) and (B, h, number of sums, C, dv + 1).
@@ -322,7 +322,7 @@ def _attend_causal_chunk(
 def _compute_tuple_means(
     sums: torch.Tensor, count: torch.Tensor, order: int, distinct: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the means over tuples and, of their last column, the mean over all tuples, distinct or not.
+    """Return the means of products over tuples of keys, and their last column, from sums over single keys.
 
     Args:
         sums: (B, h, number of sums, ..., M, dv + 1) sums over keys, in the order of `_list_factor_subsets`.
@@ -343,13 +343,13 @@ def _compute_tuple_means(
 
 
 def _divide_by_last_column(sums: torch.Tensor, total: torch.Tensor, eps: float) -> torch.Tensor:
-    """Return numerators over denominators, the last column of `sums`, which are at least eps of `total`."""
+    """Return sums of values over those of weights, the last column of `sums`, at least eps times `total`."""
     floor = (eps * total).clamp(min=torch.finfo(total.dtype).tiny)
     return sums[..., :-1] / torch.maximum(sums[..., -1:], floor)
 
 
 def _list_factor_subsets(width: int, distinct: bool) -> list[tuple[int, ...]]:
-    """Return the factors of each sum: one by one, then with `distinct` two, and three together."""
+    """Return which factors to multiply within each sum over keys: one, with `distinct` also two or three together."""
     single: list[tuple[int, ...]] = [(index,) for index in range(width)]
     if not distinct or width == 1:
         return single

@@ -130,7 +130,7 @@ def feature_map(x: torch.Tensor, kind: str, projection: torch.Tensor | None, rel
 
 
 def feature_values(features: Features) -> torch.Tensor:
-    """Return phi itself, (..., L, F), which may overflow where nothing is taken away from the exponents."""
+    """Return the features phi (..., L, F) as plain numbers, which may overflow where exponents are large."""
     return _multiply_by_exp(features.factor, features.exponent, features.offset)
 
 
@@ -267,7 +267,10 @@ def _sum_causally_in_chunks(
     state: LinearState | None,
     with_guard: bool,
 ) -> tuple[torch.Tensor, LinearState, torch.Tensor | None]:
-    """Return the sums that each query sees, (B, h, T, dv + 1), the state, and n summed over features, (B, h, T)."""
+    """Return the sums over the keys that each query sees, (B, h, T, dv + 1), the state behind the last key, and guards.
+
+    A guard (B, h, T), None without `with_guard`, is the sum of the seen keys over all features.
+    """
     weighed = _append_ones_column(value)
     running = _find_largest_log_features(key, mask).cummax(dim=-1).values  # (B, h, L)
     if state is not None:
@@ -315,7 +318,7 @@ def _sum_causally_in_chunks(
 
 
 def _append_ones_column(value: torch.Tensor) -> torch.Tensor:
-    """Return (v, 1), whose weighted sums are the numerators and the denominator of attention."""
+    """Return `value` with a column of ones, so that one weighted sum gives numerator and denominator of attention."""
     return torch.cat((value, torch.ones_like(value[..., :1])), dim=-1)
 
 
@@ -351,14 +354,16 @@ def _cumulate_chunk_sums(
 
 
 def _compute_causal_decay(query_levels: torch.Tensor, key_levels: torch.Tensor, num_before: int) -> torch.Tensor:
-    """Return exp(r_j - r_i) for keys j that query i sees, else 0: (..., T, L) from levels (..., T) and (..., L)."""
+    """Return factors exp(r_j - r_i) that bring the scale of key j to that of query i, (..., T, L); 0 where i does not
+    see j.
+    """
     hidden = key_levels.new_full((query_levels.size(-1), key_levels.size(-1)), -torch.inf).triu(num_before + 1)
     # Levels never fall, so that differences to the keys that count are not above 0.
     return (key_levels.unsqueeze(-2) - query_levels.unsqueeze(-1)).add_(hidden).exp_()
 
 
 def _find_largest_log_features(key: Features, mask: torch.Tensor | None) -> torch.Tensor:
-    """Return the largest log-feature of each key, (B, h, L), next to the lowest number at padding; without gradient."""
+    """Return the logarithm of each key's largest feature, (B, h, L), very low at padding, without gradient."""
     levels = key.offset.detach().squeeze(-1)
     if key.exponent is not None:
         levels = levels + key.exponent.detach().amax(dim=-1)
@@ -369,7 +374,7 @@ def _find_largest_log_features(key: Features, mask: torch.Tensor | None) -> torc
 
 
 def _evaluate_query_features(query: Features, eps: float) -> torch.Tensor:
-    """Return the features of queries, phi(q) exp(-largest log-feature) + eps, without eps if they have signs."""
+    """Return the features of queries, scaled down by the largest exponent, plus `eps` unless they may be negative."""
     exponent = query.exponent
     if exponent is not None:
         # With its gradient: what eps adds is relative to the largest.
@@ -385,7 +390,7 @@ def _evaluate_query_features(query: Features, eps: float) -> torch.Tensor:
 
 
 def _evaluate_key_features(key: Features, levels: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-    """Return the features of keys with their importance, phi(k) m exp(-levels), 0 at padding."""
+    """Return the features of keys times their importance, scaled by exp(-levels) against overflow; 0 at padding."""
     offset = key.offset - levels.unsqueeze(-1)
     if mask is not None:
         # exp gives 0, and no gradient; at padding the offset may be anything.
@@ -396,7 +401,7 @@ def _evaluate_key_features(key: Features, levels: torch.Tensor, mask: torch.Tens
 def _multiply_by_exp(
     factor: torch.Tensor | None, exponent: torch.Tensor | None, offset: torch.Tensor | None
 ) -> torch.Tensor:
-    """Return factor exp(exponent + offset); what is None is left out."""
+    """Return factor * exp(exponent + offset), where each may be None and is then left out."""
     parts = [part for part in (exponent, offset) if part is not None]
     if not parts:
         assert factor is not None

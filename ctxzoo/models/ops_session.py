@@ -10,7 +10,7 @@ from .ops_words import IGNORED
 def left_align_session(
     input_ids: torch.Tensor | None, attention_mask: torch.Tensor | None, num_items: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Check the items of sessions and move them to the left, over whatever padding there is between or before them.
+    """Check the items of sessions (B, T) and move them to the left, so that all padding stands behind them.
 
     Args:
         input_ids: (B, T) ids of items 1..num_items; 0 is padding.
@@ -45,7 +45,7 @@ def left_align_session(
 
 
 def restore_positions(steps: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Return steps (B, T, ...) in the places of the input, from the positions that `left_align_session` gave."""
+    """Return steps (B, T, ...) moved back to where their items were before `left_align_session`."""
     index = positions.view(*positions.shape, *[1] * (steps.dim() - 2)).expand_as(steps)
     # What `gather` took from these positions goes back to them.
     return torch.zeros_like(steps).scatter(1, index, steps)

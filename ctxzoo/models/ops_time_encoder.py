@@ -115,7 +115,8 @@ def time2vec_features(tau: torch.Tensor, frequencies: torch.Tensor, phases: torc
 
 
 def log_envelopes(tau: torch.Tensor, parameters: LocalParameters) -> torch.Tensor:
-    """Return log-envelopes gamma tau - alpha/2 (tau - c)^2, clipped to [-20, 5], in float64.
+    """Return the logarithm, in [-20, 5] and float64, of how much an event at time tau counts: gamma tau - alpha/2 (tau
+    - c)^2.
 
     Args:
         tau: (...) relative times.
@@ -193,7 +194,7 @@ def lste_factors(
 
 
 def _compute_spectral_sum(gap: torch.Tensor, parameters: LocalParameters, exact: bool) -> torch.Tensor:
-    """Return the sum over frequencies m of w_am cos(omega_am gap), (..., A)."""
+    """Return the stationary part of the kernel at a gap of time: sum over m of w_am cos(omega_am gap), (..., A)."""
     frequencies = parameters.frequencies
     if exact:
         angles = reduce_angles(gap[..., None, None], frequencies)

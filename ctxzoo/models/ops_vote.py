@@ -27,7 +27,7 @@ def split_into_words(text: str) -> list[str]:
 
 
 def remove_outcomes(text: str) -> str:
-    """Return a text without the parts in round brackets in which one of `OUTCOME_WORDS` stands.
+    """Return a text without the brackets that tell how the vote ended, those with one of `OUTCOME_WORDS`.
 
     "(THREE-FIFTHS … DULY CHOSEN AND SWORN NOT HAVING VOTED IN THE AFFIRMATIVE, SENATE REJECTED …)" goes as a whole: the
     words beside "rejected" tell of the vote too. Brackets within brackets go with the outermost; one that is not closed
@@ -114,7 +114,7 @@ def refuse_new_bills(bill_ids: torch.Tensor | None, ids: torch.Tensor, known_bil
 
 
 def mask_new_bill_logits(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-    """Return logits (B, U) that are NaN for new bills: id -1 would otherwise be answered as the last one."""
+    """Return logits (B, U) with NaN for new bills, id -1, on which the model has no parameters."""
     return logits.masked_fill((ids < 0).unsqueeze(1), torch.nan)
 
 

@@ -59,7 +59,7 @@ def compute_weighted_context(weights: torch.Tensor, words: torch.Tensor) -> torc
 
 
 def mean_with_word2vec_gradient(context: torch.Tensor, words: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-    """Return the mean of the words, whose gradient goes whole to each word, as in word2vec, wang2vec and gensim.
+    """Return the mean of word vectors, whose backward pass gives each word the whole gradient, as word2vec does.
 
     The exact gradient for each of |J| words is 1 / |J| of the context's; these programs leave the division out in the
     backward pass alone (Irsoy et al. 2021).

@@ -52,7 +52,7 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
     """
 
     def _list_unsupported_options(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
-        """Return the names of refused options, and whether they were requested."""
+        """Return each option that this tokenizer does not support, with whether this call asks for it."""
         raise NotImplementedError(f"{type(self).__name__} must define _list_unsupported_options(text_pair, options)")
 
     def _encode_texts(self, text: Any, text_pair: Any, options: EncodingOptions) -> UnpaddedBatch:

@@ -253,7 +253,9 @@ class WordCharTokenizer(ZooTokenizer):
         return UnpaddedBatch(columns, single=not batched and not options.return_overflowing_tokens)
 
     def _make_row(self, main: _Words, question: _Words | None, with_offsets: bool) -> dict[str, Any]:
-        """Return the entries of one example: the context (or the only text), and the question if there is one."""
+        """Return ids, character ids and features of one example: a context or the only text, and its question if it has
+        one.
+        """
         row = self._make_inputs(main.words, None if question is None else question.words, "")
         if with_offsets:
             row["offset_mapping"] = main.offsets if question is None else [(0, 0), *main.offsets]
@@ -263,7 +265,7 @@ class WordCharTokenizer(ZooTokenizer):
         return row
 
     def _make_inputs(self, words: list[str], other_words: list[str] | None, prefix: str) -> dict[str, Any]:
-        """Return the entries of one text; in a pair (with `other_words`) with the extra token in front."""
+        """Return ids, mask, character ids and features of one text; in a pair an extra token stands in front."""
         entries = [self._look_up_word(word) for word in words]
         ids = [index for index, _ in entries]
         characters = [list(word) for _, word in entries]
