@@ -17,7 +17,7 @@ LAYERS = 2
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison.
+    """One timed implementation ("side" of a comparison): `nn.LSTM` or a cell of `BetaLSTM`, with its options.
 
     Attributes:
         label: Name of the side in the printed tables.
@@ -63,7 +63,7 @@ def build_layers(side: Side, width: int) -> nn.Module:
 
 
 class Runner(LayerRunner):
-    """A side, ready to run at one size after another."""
+    """Runs the passes of one side in its worker process, at one size after another."""
 
     def build(self, batch: int, length: int, width: int) -> nn.Module:
         """Return the recurrent layers of this side; batch and length play no part."""

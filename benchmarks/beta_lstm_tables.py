@@ -12,7 +12,9 @@ TRAINING = "forward and backward"
 
 
 def format_beta_lstm_tables(rows: list[Row]) -> str:
-    """Return a table for each comparison, precision and number of threads: milliseconds, ratios, part of the draws.
+    """Return the Markdown tables of the Beta-LSTM's times, one for each comparison, precision and number of threads.
+
+    A column says which fraction of the time the draws of gates take.
 
     That part is what a pass takes longer than the one with means of the same cell, where it does.
     """
@@ -63,7 +65,7 @@ def _format_row_cells(row: Row, means: Row | None) -> list[str]:
 
 
 def _format_aim_verdict(row: Row) -> str:
-    """Return "met" or "missed" with the ratio to `nn.LSTM`; empty for a row without an aim, and on a GPU."""
+    """Return "met: …" or "missed: …" with the ratio to `nn.LSTM`; empty for a row without an aim, and on a GPU."""
     aim = AIMS.get(row["side"])
     if aim is None or not row["ratio"] or row["device"] != "cpu":
         return ""

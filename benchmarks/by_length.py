@@ -31,11 +31,11 @@ RowsByLength = dict[tuple[int, str, str], dict[str, Any]]  # by length, label of
 
 
 class Side(Protocol):
-    """A dataclass that says what runs."""
+    """What a benchmark times: a dataclass that names an implementation and its options."""
 
     @property
     def label(self) -> str:
-        """The name of the side in tables."""
+        """The name of the timed implementation in tables."""
 
     def columns(self) -> dict[str, Value]:
         """Return the columns that name the layer in results; sides with equal columns must give equal outputs."""
@@ -73,7 +73,7 @@ class Setting:
 def build_argument_parser(
     program: str, text: str | None, comparisons: Sequence[Comparison], device: str
 ) -> argparse.ArgumentParser:
-    """Return a parser of the options that every such benchmark has."""
+    """Return the command-line parser of a benchmark by text length, with the options that all of these have."""
     names = [comparison.name for comparison in comparisons]
     parser = argparse.ArgumentParser(
         prog=f"python -m benchmarks.{program}",
@@ -218,7 +218,10 @@ def call_for_each_worker(workers: Sequence[Worker], work: Callable[[Worker], Ans
 
 
 def find_largest_difference(actual: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> tuple[str, float]:
-    """Return the name of the tensor that differs most, and by what part of its largest value; infinite with NaN."""
+    """Return the name of the tensor that differs most, and its difference as a fraction of its largest value.
+
+    The difference is infinite where a value is NaN.
+    """
     worst = "output", 0.0
     for name, value in expected.items():
         difference = float((actual[name] - value).abs().max() / value.abs().max().clamp(min=1e-30))

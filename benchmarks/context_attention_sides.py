@@ -33,7 +33,7 @@ PEER = "scaled_dot_product_attention"
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison.
+    """One timed implementation ("side" of a comparison): an attention mechanism with its options.
 
     Attributes:
         label: Name of the side in the printed tables.
@@ -120,7 +120,7 @@ def build_attention(side: Side, length: int, width: int) -> Attention:
 
 
 class Runner(LayerRunner):
-    """A side, ready to run at one size after another."""
+    """Runs the passes of one side in its worker process, at one size after another."""
 
     def build(self, batch: int, length: int, width: int) -> nn.Module:
         """Return the attention layer of this side; the batch plays no part."""

@@ -49,7 +49,9 @@ def _list_verdict_columns(comparison: str) -> Columns:
 
 
 def _format_speed_verdict(line: Line) -> str:
-    """Return whether a side is `SPEED_AIM` times as fast as the reference at `LENGTH` tokens; empty if unmeasured.
+    """Return "met: …" or "missed: …": is the side `SPEED_AIM` times as fast as the reference at `LENGTH` tokens?
+
+    `line` holds the rows of one side and pass, by length. Empty where that length was not measured.
 
     `line` holds the rows of one side and pass, by length.
     """
@@ -60,7 +62,9 @@ def _format_speed_verdict(line: Line) -> str:
 
 
 def _format_ratio_verdict(line: Line, aim: float) -> str:
-    """Return whether a layer takes at most `aim` times as long as the reference at `LAYER_LENGTH` tokens.
+    """Return "met: …" or "missed: …": is the time at `LAYER_LENGTH` tokens at most `aim` times the reference's?
+
+    `line` holds the rows of one side and pass, by length. Empty for other sides, and where it was not measured.
 
     `line` holds the rows of one side and pass, by length. Other sides, and lengths that were not measured, give "".
     """
@@ -71,7 +75,10 @@ def _format_ratio_verdict(line: Line, aim: float) -> str:
 
 
 def _format_token_growth_verdict(line: Line) -> str:
-    """Return whether one more token takes at most `TOKEN_AIM` times as long after the longest text as the shortest."""
+    """Return "met: …" or "missed: …" on the time of one more token, after the longest text and the shortest.
+
+    The ratio of both times must be at most `TOKEN_AIM`. `line` holds the rows of one side and pass, by length.
+    """
     seconds = [float(row["seconds"]) for row in line if row["seconds"]]
     return (
         format_verdict(seconds[-1] <= TOKEN_AIM * seconds[0], format_significant_digits(str(seconds[-1] / seconds[0])))

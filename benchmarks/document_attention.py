@@ -43,7 +43,10 @@ COLOURS = {"LAMA": "#1f5fa8", "LAMA without W_w": "#3f9fc8", "SAN": "#d1792b", "
 
 
 def build_heads_comparison(count: int) -> Comparison:
-    """Return the comparison of LAMA, SAN and self-attention with `count` heads."""
+    """Return the comparison of LAMA, SAN and self-attention with `count` heads.
+
+    LAMA is the attention of Mehta et al. (2019), SAN that of Lin et al. (2017).
+    """
     return Comparison(
         f"{count} heads",
         (

@@ -22,7 +22,7 @@ ATTENTION_SIZE = 350  # d_a of SAN
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison.
+    """One timed implementation ("side" of a comparison): an attention over words or a recurrence, with its options.
 
     Attributes:
         label: Name of the side in the printed tables.
@@ -44,7 +44,7 @@ class Side:
 
 
 class Heads(nn.Module):
-    """A layer from states H (B, n, D) to A H, head after head (B, m D), all words real."""
+    """A layer from word states H (B, n, D) to their weighted sums A H (B, m D) by m heads; there is no padding."""
 
     mask: torch.Tensor
 
@@ -63,7 +63,7 @@ class Heads(nn.Module):
 
 
 class LowRankHeads(Heads):
-    """Heads with LAMA's weights and a learned context."""
+    """Heads with the low-rank weights of LAMA (Mehta et al. 2019) and a learned context."""
 
     def __init__(self, batch: int, length: int, width: int, heads: int, project: bool) -> None:
         """Build LAMA's attention; `project` adds its tanh layer before the attention."""
@@ -80,7 +80,7 @@ class LowRankHeads(Heads):
 
 
 class AdditiveHeads(Heads):
-    """Heads with the additive weights of SAN."""
+    """Heads with the additive weights of SAN, the self-attention of Lin et al. (2017)."""
 
     def __init__(self, batch: int, length: int, width: int, heads: int) -> None:
         """Build the additive scores of SAN for word states of `width` numbers."""
@@ -136,7 +136,7 @@ class Recurrence(nn.Module):
 
 
 class Runner(LayerRunner):
-    """A side, ready to run at one size after another."""
+    """Runs the passes of one side in its worker process, at one size after another."""
 
     def build(self, batch: int, length: int, width: int) -> nn.Module:
         """Return the layer that this side's `model` names: a GRU, self-attention, SAN or LAMA."""

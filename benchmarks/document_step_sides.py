@@ -28,7 +28,7 @@ GRADIENT_CLIP = 5.0
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison.
+    """One timed model ("side" of a comparison): a document classifier with its options.
 
     Attributes:
         label: Name of the side in the printed tables.
@@ -47,7 +47,7 @@ class Side:
 
 
 class Runner(PassRunner):
-    """A side, ready to run at one size after another."""
+    """Runs the training steps of one side in its worker process, at one size after another."""
 
     def prepare(self, batch: int, length: int, width: int, dtype: torch.dtype) -> None:
         """Build the model, its optimizer, and a batch of random words (batch, length) with classes.

@@ -16,9 +16,11 @@ STYLES = ("o-", "s-", "^--", "D:")  # sides with the same model, in the order of
 
 
 def plot_times(rows: Sequence[Row], path: str | Path, comparison: str, colours: Mapping[str, str]) -> None:
-    """Draw the rows of one comparison: a column of panels for each pass, a row for each precision and number of
-    threads, both axes logarithmic. The legend is in the order of the lines and shows the exponents of the file. Times
-    are those of as many documents as there are at the greatest length.
+    """Draw milliseconds by text length for one comparison, a line for each side, and save the picture.
+
+    A column of panels is a pass, a row a precision and number of threads; both axes are logarithmic. The legend is in
+    the order of the lines and shows the fitted exponents. Times are those of as many documents as there are at the
+    greatest length.
 
     Nothing is drawn where there are no such rows with a time.
 

@@ -95,7 +95,10 @@ def format_length_table(
 
 
 def format_least_ratio_verdict(line: Line, aim: float, shortest: int = 0) -> str:
-    """Return whether the ratio is at least `aim` at all lengths from `shortest` on; empty if one is unmeasured."""
+    """Return "met: …" or "missed: …": is the ratio at least `aim` at all lengths from `shortest` on?
+
+    `line` holds the rows of one side and pass, by length. Empty where a length was not measured.
+    """
     ratios = [(row["ratio"], row["length"]) for row in line if int(row["length"]) >= shortest]
     if not ratios or not all(ratio for ratio, _ in ratios):
         return ""
@@ -104,7 +107,10 @@ def format_least_ratio_verdict(line: Line, aim: float, shortest: int = 0) -> str
 
 
 def format_growth_verdict(line: Line, aim: float) -> str:
-    """Return whether the fitted exponent of time by length is at most `aim`; empty if there is none."""
+    """Return "met: …" or "missed: …": does time grow with at most the power `aim` of the length?
+
+    `line` holds the rows of one side and pass, by length. Empty where no exponent was fitted.
+    """
     value = line[0]["exponent"]
     return value and format_verdict(float(value) <= aim, format_number(value, 2))
 

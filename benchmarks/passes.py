@@ -19,7 +19,7 @@ LAYER_PASSES = ("forward", "forward and backward")
 
 
 class PassRunner:
-    """A side, ready to run at one size after another.
+    """Runs the passes of one side, a timed implementation, at one size after another; base class.
 
     Args:
         side: Implementation that is timed, with its settings.
@@ -58,7 +58,7 @@ class PassRunner:
         raise NotImplementedError
 
     def compute_answers(self) -> dict[str, torch.Tensor]:
-        """Return the tensors in which sides with the same layer must agree."""
+        """Return the tensors in which sides with the same layer must agree; for subclasses to define."""
         raise NotImplementedError
 
     def save_answers(self, file: str) -> None:
@@ -94,7 +94,7 @@ class PassRunner:
 
 
 class LayerRunner(PassRunner):
-    """A layer from random tokens (B, n, width) to one tensor.
+    """Runs forward and backward passes of a layer from random tokens (B, n, width) to one tensor; base class.
 
     A forward pass computes no gradients; a backward pass those of the sum of the output with respect to tokens and
     weights.

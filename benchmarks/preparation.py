@@ -114,7 +114,7 @@ def list_available_datasets() -> list[str]:
 
 
 def select_first_questions(splits: Splits) -> Splits:
-    """Return the first question of each context."""
+    """Return the splits with the first question of each context alone."""
     first_questions: Splits = {}
     for name, rows in splits.items():
         row_of_context: dict[str, int] = {}

@@ -24,7 +24,7 @@ COPIED_BYTES = 2**30
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison.
+    """One timed implementation ("side" of a comparison): the Contextualizer or another layer, with its options.
 
     Attributes:
         label: Name of the side in the printed tables.
@@ -132,7 +132,7 @@ class Gru(nn.Module):
 
 
 class Runner(LayerRunner):
-    """A side, ready to run at one size after another."""
+    """Runs the passes of one side in its worker process, at one size after another."""
 
     def prepare(self, batch: int, length: int, width: int, dtype: torch.dtype) -> None:
         """Build the layer and its inputs, and compile the layer where the side is compiled."""

@@ -101,7 +101,10 @@ def _compute_ratio_to_minimum(row: Row) -> str:
 
 
 def _format_minimum_verdict(line: Line) -> str:
-    """Return whether Triton's training pass takes at most `FLOOR_AIM` times the least time at all long lengths."""
+    """Return "met: …" or "missed: …": is Triton's training pass at most `FLOOR_AIM` times the least possible time?
+
+    `line` holds the rows of one side and pass; lengths from `FUSED_FROM` on count.
+    """
     ratios = [(_compute_ratio_to_minimum(row), row["length"]) for row in line if int(row["length"]) >= FUSED_FROM]
     if not _is_triton_training_pass(line) or not ratios or not all(times for times, _ in ratios):
         return ""

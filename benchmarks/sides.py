@@ -32,7 +32,7 @@ GRADIENT_CLIP = 5.0
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison.
+    """One timed implementation ("side" of a comparison): a BiDAF model with its batches and options.
 
     Attributes:
         label: Name of the side in the printed tables.
@@ -58,7 +58,7 @@ class Side:
 
 
 class Runner:
-    """A side with its model and data, ready to run.
+    """A side with its model and data, in its worker process, ready to train and evaluate.
 
     Args:
         side: Implementation that is timed, with its settings.

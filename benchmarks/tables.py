@@ -83,7 +83,7 @@ def format_preparation_table(rows: list[Row]) -> str:
 
 
 def format_import_time_table(rows: list[Row]) -> str:
-    """Return the Markdown table of the seconds of each import, and how many more than the peer's."""
+    """Return the Markdown table of how long each import takes, and how much longer than the reference's."""
     return format_markdown_table(
         ["import", "seconds", "above the first row", "aim"],
         [

@@ -49,7 +49,7 @@ class DisagreementError(RuntimeError):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Ours beside the other; `variants` and `devices` say where it has a meaning."""
+    """A comparison of ctxzoo's BiDAF with another side; `variants` and `devices` say where it makes sense."""
 
     name: str
     ours: Side
@@ -163,7 +163,9 @@ def write_inputs(files: dict[str, Path], quick: bool, batch_size: int, batches: 
 
 
 def choose_questions(lengths: np.ndarray, batch_size: int, batches: int) -> np.ndarray:
-    """Draw questions for some batches as the length-sorting sampler does; return positions (batches, batch_size).
+    """Return the positions (batches, batch_size) of the questions of each batch, similar in length within a batch.
+
+    They are drawn as the length-sorting sampler does, with batches spread evenly over all lengths.
 
     Raises:
         ValueError: there are fewer questions than that.
@@ -280,7 +282,7 @@ def compare_answers(workers: Sequence[Worker], folder: Path) -> float:
 
 
 def find_largest_difference(our_answers: Batch, other_answers: Batch, names: str, *, half: bool) -> float:
-    """Return the largest difference of two results of `Runner.compute_answers`; raises as `compare_answers` does."""
+    """Return the largest difference between the answers of two sides; raise where they differ too much."""
     largest = 0.0
     for name, value in our_answers.items():
         other_value = other_answers[name]

@@ -44,7 +44,7 @@ ATTENTION_RATE = 0.2  # a step of the exact gradient is smaller than one of word
 
 @dataclass(frozen=True)
 class Comparison:
-    """Sides that train in turns.
+    """Trainings of word vectors that are timed in turns, beside each other.
 
     Attributes:
         name: Name of the comparison, on the command line and in the table.

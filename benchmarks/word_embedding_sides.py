@@ -31,7 +31,7 @@ Quality = dict[str, float | None]
 
 @dataclass(frozen=True)
 class Side:
-    """One way to train.
+    """One timed training of word vectors ("side" of a comparison): the library and its settings.
 
     Attributes:
         label: Name of the side in the printed tables.
@@ -78,7 +78,7 @@ def build_gensim_arguments(side: Side, threads: int) -> dict[str, Any]:
 
 
 class Runner:
-    """A side with its text, ready to train.
+    """Trains the word vectors of one side in its worker process.
 
     Args:
         side: Implementation that trains, with its settings.
@@ -147,7 +147,7 @@ class Runner:
         return self._prepare_gensim() if self.side.library == "gensim" else self._prepare_ctxzoo()
 
     def _prepare_ctxzoo(self) -> Any:
-        """Return ctxzoo's functions for `_prepare_training`."""
+        """Return functions that train ctxzoo's vectors for one epoch, and return words and vectors (words, d)."""
         from ctxzoo.tasks.word_embeddings.hogwild_trainer import HogwildTrainer
 
         torch.manual_seed(SEED)
@@ -173,7 +173,7 @@ class Runner:
         return trainer.fit, lambda: (self.words, table[SPECIAL:].detach().numpy())
 
     def _prepare_gensim(self) -> Any:
-        """Return gensim's functions for `_prepare_training`."""
+        """Return functions that train gensim's vectors for one epoch, and return words and vectors (words, d)."""
         import gensim.models
 
         model = gensim.models.Word2Vec(min_count=1, **build_gensim_arguments(self.side, self.threads))

@@ -31,7 +31,7 @@ from ctxzoo.models.ops_execution import refuse_jit_trace
 
 
 class _Kind(NamedTuple):
-    """A kind of attention: the parts that one of our names in transformers stands for.
+    """The parts of one attention mechanism that `use_attention` knows by name.
 
     Attributes:
         config_class: Configuration class of the encoder whose attention it is.
@@ -73,7 +73,7 @@ Model = TypeVar("Model", bound=nn.Module)
 
 
 class _Call(NamedTuple):
-    """A call of an attention module in a trial pass."""
+    """One call of an attention module, recorded in a trial pass."""
 
     module: nn.Module
     heads: int
@@ -86,7 +86,7 @@ _trial_calls: list[_Call] | None = None  # of the trial pass that runs, if one d
 
 
 def use_attention(model: Stock, name: str, **options: Any) -> Stock:
-    """Replace the mechanism in the attention modules of a model, in place.
+    """Replace the attention mechanism in all attention modules of a stock model, in place.
 
     Modules are found by passes over a few tokens, which also check that they attend by dot products as stock models
     of texts do: a model that does something else is refused, and left as it was. What the model does beside attention
@@ -200,7 +200,7 @@ def load_with_attention(model_class: type[Model], source: str, **options: Any) -
 
 
 def attention_divergence(model: PreTrainedModel) -> torch.Tensor | None:
-    """Return the divergence of drawn kernels from their priors in the last pass, in nats, the sum over modules.
+    """Return the KL divergence of drawn kernels from their priors in the last pass, in nats, summed over modules.
 
     Returns:
         (B,), which a loss may add, weighed by a `kl_lambda` of the caller's; None where nothing is drawn.
@@ -210,7 +210,7 @@ def attention_divergence(model: PreTrainedModel) -> torch.Tensor | None:
 
 
 class _Mechanism(nn.Module):
-    """The mechanism of one attention module.
+    """Our attention mechanism, held as a submodule by a stock model's attention module.
 
     Args:
         attention: Attention module of one layer.

@@ -124,7 +124,7 @@ def explain(
 
 
 def open_checkpoint(checkpoint: str) -> tuple[TaskCard, SavedModel]:
-    """Return the card of the problem that a checkpoint folder or Hub id solves, and what it holds.
+    """Open a checkpoint folder or Hub id; return its problem's `TaskCard` and the saved model.
 
     The weights are checked, but not read.
 

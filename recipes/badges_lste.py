@@ -39,7 +39,7 @@ def main(
     floors: Sequence[str] = tuple(EVENT_BASELINES),
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Score every baseline, train and score every encoding with every seed, and print a table.
+    """Score every baseline, train and score a model with every encoding of time and seed, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

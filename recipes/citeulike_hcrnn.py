@@ -40,7 +40,7 @@ def main(
     models: Sequence[str] = MODELS,
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Train and score every model on every dataset with every seed, and print a table.
+    """Train and score HCRNN's variants on every dataset of sessions with every seed, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

@@ -56,7 +56,7 @@ class Settings(Args):
 
 
 def main(settings: Settings) -> None:
-    """Combine two sets of word vectors and write them into one file."""
+    """Combine two sets of word vectors, and write them into one file."""
     output = Path(settings.output_dir) / f"{settings.name}.bin"
     check_folder_is_writable(output.parent)
     base, other = read_word_vectors(settings.base), read_word_vectors(settings.other)

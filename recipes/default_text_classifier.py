@@ -43,7 +43,7 @@ def main(
     seeds: Sequence[int] = (0,),
     deep_scale: float | None = None,
 ) -> None:
-    """Train and score every part on every dataset with every seed, and print a table.
+    """Train and score the default text classifier, whole or in parts, on every dataset and seed; print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

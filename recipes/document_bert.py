@@ -44,7 +44,7 @@ def main(
     encoder: str = "google-bert/bert-base-uncased",
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Train and score the encoder on every dataset with every seed, and print a table.
+    """Train and score a pretrained encoder on every document dataset with every seed, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

@@ -52,7 +52,7 @@ def main(
     seeds: Sequence[int] = (0,),
     word2vec: bool = True,
 ) -> None:
-    """Train and score every attention on every dataset with every seed, and print a table.
+    """Train and score encoders with every attention on every document dataset and seed, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

@@ -61,7 +61,7 @@ def main(
     learning_rate: float | None = None,
     word2vec: bool = True,
 ) -> None:
-    """Train and score every model on every dataset with every seed, and print a table.
+    """Train and score LAMA and its baselines on every document dataset with every seed, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

@@ -105,7 +105,7 @@ class Settings(Args):
 
 
 def main(settings: Settings) -> None:
-    """Evaluate all word vectors by every task, and train taggers from them."""
+    """Evaluate every set of word vectors on every task, and train taggers from them."""
     commit = git_commit()
     seeds = settings.seeds if len(settings.seeds) > 1 else settings.seeds * len(settings.vectors)
     sources = [
@@ -183,7 +183,10 @@ def build_tagger_run(source: EmbeddingSource, settings: Settings, commit: str) -
 
 
 def refuse_shared_results_files(files: list[tuple[str, str]]) -> None:
-    """Raise ValueError if two vectors would write one results file; `files` are its names and the paths of vectors."""
+    """Raise ValueError if two sets of word vectors would write the same results file.
+
+    `files` are pairs of a results file's name and the path of the vectors.
+    """
     owner: dict[str, str] = {}
     for name, path in files:
         first = owner.setdefault(name, path)

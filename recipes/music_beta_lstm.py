@@ -36,7 +36,7 @@ def main(
     cells: Sequence[str] = tuple(CELLS),
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Train and score every cell on every dataset with every seed, and print a table.
+    """Train and score models of music with every recurrent cell on every dataset and seed, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

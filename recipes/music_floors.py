@@ -32,7 +32,7 @@ def main(
     models: Sequence[str] = BASELINES,
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Count and score every model on every dataset, and print a table.
+    """Count and score every baseline of music on every dataset, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

@@ -64,7 +64,7 @@ class Settings(Args):
 
 
 def main(settings: Settings) -> None:
-    """Read the gates of trained models of music, write results files, and print a table."""
+    """Measure the gates of trained Beta-LSTMs of music, write results files, and print a table."""
     commit = git_commit()
     trained = build_paper_experiment().copy_with(
         recipe=TRAINED_BY,

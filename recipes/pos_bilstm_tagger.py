@@ -36,7 +36,7 @@ def main(
     vectors: Sequence[str] = (NONE,),
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Train and score a tagger on every dataset from all word vectors with every seed, and print a table.
+    """Train and score a part-of-speech tagger on every dataset, from all word vectors with every seed; print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

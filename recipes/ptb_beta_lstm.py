@@ -35,7 +35,7 @@ def main(
     cells: Sequence[str] = ("lstm", "coupled", "g2", "beta", "bibeta5"),
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Train and score every cell with every seed, and print a table.
+    """Train and score language models with every recurrent cell and seed, and print a table.
 
     Args:
         experiment: Experiment with the settings that all trainings share; its dataset is ptb, sample, or any other.

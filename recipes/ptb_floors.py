@@ -27,7 +27,7 @@ BASE = Experiment(problem=PROBLEM, recipe="ptb_floors", data=LineData(dataset="p
 
 
 def main(experiment: Experiment, models: Sequence[str] = tuple(BASELINES), seeds: Sequence[int] = (0,)) -> None:
-    """Count and score every model, and print a table.
+    """Count and score every n-gram baseline of language modelling, and print a table.
 
     Args:
         experiment: Experiment with the data that all baselines are fitted to; its dataset is ptb, sample, or any other.

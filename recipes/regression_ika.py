@@ -40,7 +40,7 @@ def main(
     splits: Sequence[str] = tuple(map(str, range(10))),
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Fit and score every model on every split of every dataset with every seed, and print a table.
+    """Fit and score every regression model on every split of every dataset with every seed, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

@@ -33,7 +33,7 @@ def main(
     models: Sequence[str] = tuple(BASELINES),
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Count and score every model on every dataset, and print a table.
+    """Count and score every baseline of vote prediction on every dataset, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

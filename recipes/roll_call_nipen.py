@@ -107,7 +107,7 @@ def main(
     learning_rate: float | None = None,
     fields: Sequence[str] = (),
 ) -> None:
-    """Train and score every model on every dataset with every seed, and print a table.
+    """Train and score NIPEN and other vote predictors on every dataset with every seed, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
@@ -130,7 +130,7 @@ def main(
 
 
 def set_model(experiment: Experiment, dataset: str, model: str) -> Experiment:
-    """Return the experiment with a model on a dataset, with the settings chosen for both on validation."""
+    """Return the experiment with a model on a dataset, and the settings that this file lists for both."""
     usual: Any = experiment
     source = get_dataset_arguments(dataset, usual.data.configuration)
     architecture, on_new_bills = ARCHITECTURES[model], source == NEW_BILLS

@@ -44,7 +44,7 @@ def main(
     cells: Sequence[str] = ("lstm", "coupled", "g2", "beta", "bibeta5"),
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Train and score every cell on every fold of every dataset with every seed, and print a table.
+    """Train and score sentence classifiers with every recurrent cell on every fold and seed, and print a table.
 
     Args:
         experiment: Experiment with the settings that all trainings share; its hidden_size is that of the plain LSTM.

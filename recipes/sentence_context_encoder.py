@@ -52,7 +52,7 @@ def main(
     attentions: Sequence[str] = COMPARED,
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Train and score every attention on every fold of every dataset with every seed, and print a table.
+    """Train and score sentence encoders with every attention on every fold and seed, and print a table.
 
     Args:
         experiment: Experiment with the settings that all trainings share; its inner_size is that of dot-product

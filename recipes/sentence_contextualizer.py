@@ -38,7 +38,7 @@ def main(
     seeds: Sequence[int] = (0,),
     plain_mean: bool = False,
 ) -> None:
-    """Train and score the model on every fold of every dataset with every seed, and print a table.
+    """Train and score the Contextualizer on every fold of every sentence dataset and seed, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

@@ -44,7 +44,7 @@ def main(
     models: Sequence[str] = MODELS,
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Fit and score every model on every fold of every dataset with every seed, and print a table.
+    """Fit and score every linear baseline on every fold of every sentence dataset, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

@@ -40,7 +40,7 @@ def main(
     models: Sequence[str] = SENTENCE_VARIANTS,
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Train and score every model on every fold of every dataset with every seed, and print a table.
+    """Train and score every neural baseline on every fold of every sentence dataset and seed, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

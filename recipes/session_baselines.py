@@ -36,7 +36,7 @@ def main(
     models: Sequence[str] = MODELS,
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Train and score every model on every dataset with every seed, and print a table.
+    """Train and score GRU4REC, NARM and STAMP on every dataset of sessions with every seed, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

@@ -33,7 +33,7 @@ def main(
     models: Sequence[str] = tuple(SESSION_BASELINES),
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Count and score every model on every dataset, and print a table.
+    """Count and score every session baseline on every dataset, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

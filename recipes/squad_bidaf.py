@@ -30,7 +30,7 @@ BASE = build_paper_experiment().copy_with(recipe="squad_bidaf", dataset="rajpurk
 
 
 def main(experiment: Experiment, seeds: Sequence[int] = (224,)) -> None:
-    """Train and score a reader with every seed.
+    """Train and score BiDAF, a question-answering model, on SQuAD with every seed.
 
     Args:
         experiment: Experiment with the settings of the training; without a tag, files are named by what differs from

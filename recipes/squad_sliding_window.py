@@ -28,7 +28,7 @@ BASE = Experiment(problem=PROBLEM, recipe="squad_sliding_window", data=DATA, mod
 
 
 def main(experiment: Experiment, seeds: Sequence[int] = (0,)) -> None:
-    """Count and score the sliding window, and print its scores.
+    """Score the sliding-window baseline of question answering, and print its scores.
 
     Args:
         experiment: Experiment that names the data: a Hub id, folder or JSON file, or sample.

@@ -52,7 +52,7 @@ def main(
     window: Sequence[int] = (),
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Train each architecture with every window and seed, and print the scores side by side.
+    """Train word vectors with each architecture, window and seed, and print their scores side by side.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.

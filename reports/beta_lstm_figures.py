@@ -114,7 +114,7 @@ FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"roll": draw_roll, 
 
 
 def load_first_piece(settings: Settings) -> Roll:
-    """Load the first piece of the file, of generated music the first of test."""
+    """Return the first piece of the music file, or of generated music the first of the test split."""
     data = PolyphonicMusicDataModule(settings.piece, divide=False)
     data.setup()
     return data.pieces("test" if "test" in data.splits else "train").roll(0)

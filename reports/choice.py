@@ -26,7 +26,7 @@ def choose_score(rows: Collection[Sequence[RunResult]], key: str) -> str:
 
 
 def find_best_row(rows: Mapping[Name, Sequence[RunResult]], key: str, *, lower: bool = False) -> Name:
-    """Return the name of the row with the best mean of the score that `choose_score` returns.
+    """Return the name of the best row: by the mean of its runs' validation scores, or test scores without these.
 
     Args:
         rows: Runs by the name of their row, one row or more.

@@ -56,7 +56,7 @@ def measure_checkout(root: Path) -> list[tuple[str, str]]:
 
 
 def main() -> None:
-    """Print the measures of a checkout as rows of a Markdown table."""
+    """Print the size of a checkout's code as rows of a Markdown table."""
     for what, number in measure_checkout(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT):
         print(f"| {what} | {number} |")
 

@@ -210,7 +210,7 @@ def find_finished_runs(settings: Settings) -> Sequence[RunResult]:
 
 
 def differs_in_heads_alone(run: RunResult) -> bool:
-    """Return whether a run differs from the paper's settings in its number of heads alone, as its name says."""
+    """Return whether a run has the paper's settings but for the number of heads, by its name."""
     return run.tag in ("", f"m{run.settings['num_heads']}")
 
 

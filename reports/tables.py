@@ -168,7 +168,10 @@ def _find_table_positions(text: str) -> dict[str, slice]:
 
 
 def write_csv(results: Iterable[RunResult], path: str | Path) -> None:
-    """Write one line per run, nested fields as ``metrics.test/f1`` and so on, lists as JSON, absent values empty."""
+    """Write runs to a CSV file, a line for each.
+
+    Nested fields have names such as ``metrics.test/f1``; lists are JSON, absent values empty.
+    """
     flat = [_flatten_dict(asdict(result)) for result in results]
     columns = list(dict.fromkeys(key for row in flat for key in row))
     order = list(RunResult.__dataclass_fields__)

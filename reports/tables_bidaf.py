@@ -80,7 +80,7 @@ def has_all_rows(run: RunResult) -> bool:
 
 
 def drop_earlier_starts(runs: Sequence[RunResult]) -> list[RunResult]:
-    """Return the runs without those of older, wider initial weights w_cq where newer runs of the same row exist."""
+    """Leave out runs with the older, wider initial weights w_cq of BiDAF's similarity, if newer ones replace them."""
     present = {_identify_run(run, "product_start") for run in runs if run.settings["product_start"] == PRESENT_START}
     return [
         run

@@ -37,7 +37,7 @@ def _format_paper_row(label: str, values: Iterable[float]) -> list[str]:
 
 
 def _make_steps_table(heading: str, paper: Mapping[str, tuple[str, Mapping[int, float]]], number: int) -> Table:
-    """Return a table of accuracy on MR by number of steps K, the paper's numbers above ours."""
+    """Return a table of accuracy on film reviews (MR) by number of steps K, the paper's numbers above ours."""
     steps = next(iter(paper.values()))[1]
     rows: list[Line] = []
     for name, (variant, numbers) in paper.items():

@@ -31,7 +31,7 @@ ONLY_COMPARABLE = ("single_head", "te")  # rows that the other columns do not ha
 
 
 def find_data(heading: str) -> dict[str, str]:
-    """Return the values, dataset and part of the tag, that the runs of a column have."""
+    """Return dataset and tag prefix of the runs in the column with a heading."""
     return {"dataset": DATA[heading][0], "part": DATA[heading][2]}
 
 

@@ -104,7 +104,7 @@ def _read_models(groups: Mapping[str, Mapping[str, str]]) -> list[Model]:
 
 
 def read_systems() -> list[System]:
-    """Return the rows that `tables.yaml` lists."""
+    """Return the rows of the README's table of models, as `tables.yaml` lists them."""
     systems = []
     for row in read_labels("overview")["systems"]:
         (model,), simple, networks = (_read_models(row[kind]) for kind in ("ours", "simple", "networks"))

@@ -168,7 +168,7 @@ TABLES["word-embedding-studies"] = _make_training_table(
 
 
 def make_window_table(results: Runs) -> str:
-    """Return the Markdown table of POS induction by half window size b."""
+    """Return the Markdown table of part-of-speech induction by half window size b, for two architectures."""
     rows, missing = [], False
     for tags, label in ((TREEBANK_TAGS, "the treebank's tags"), (UNIVERSAL_TAGS, "12 tags")):
         for name in ("attention_cbow", "cbow"):

@@ -109,7 +109,7 @@ def draw_positions(settings: Settings, folder: Path) -> TableRows:
 
 
 def draw_windows(settings: Settings, folder: Path) -> TableRows:
-    """Draw the POS induction score by half window size; return a row for each model and window."""
+    """Draw the score of part-of-speech induction by half window size; return a row for each model and window."""
     results = read_results(settings.results_dir)
     points: dict[str, dict[int, list[float]]] = {}
     for architecture, label in MODELS.items():
