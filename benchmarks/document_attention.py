@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def list_sizes(comparison: Comparison, device: str) -> list[Size]:
-    """Return the batch sizes to time on a device, from short documents to long: documents, words, numbers in a word."""
+    """Return the sizes to time on a device, from short to long: documents, words in each, numbers in a word."""
     if comparison is STEP:
         return [(DOCUMENTS, 230, WIDTH)]
     if comparison is RECURRENCE:

@@ -1,4 +1,4 @@
-"""Tables of `format_second_order_tables` with its aims, and on a GPU the floor."""
+"""Tables of `format_second_order_tables` with its aims, and on a GPU the ratio to the least possible time."""
 
 from __future__ import annotations
 
