@@ -47,7 +47,7 @@ def get_problem(name: str) -> Any:
 
 
 def get_train_names() -> dict[str, str]:
-    """Return the problems by each name that `ctxzoo train` takes for one; values are their names in `zoo_task`."""
+    """Return a dict from each problem name that `ctxzoo train` accepts to the problem's name in `zoo_task`."""
     shown = {get_problem(name).train_name or name: name for name in PROBLEMS}
     return {**shown, **{name: name for name in PROBLEMS}}
 

@@ -62,7 +62,7 @@ class TaskCommands:
     predict_options: ClassVar[tuple[Option, ...]] = ()
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
-        """Return the scores of the checkpoint on the split, name to value.
+        """Return the scores of a checkpoint on a split by name, for `ctxzoo evaluate`.
 
         Args:
             options: Parsed command line with `checkpoint`, `dataset` and `split`, and the options that
@@ -75,7 +75,7 @@ class TaskCommands:
         raise NotImplementedError
 
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
-        """Print, or write into files, what the checkpoint gives.
+        """Print a checkpoint's predictions, or write them into a file, for `ctxzoo predict`.
 
         Args:
             options: Parsed command line with `checkpoint`, `saved` (the checkpoint as an opened `SavedModel`),
@@ -145,7 +145,7 @@ def add_file_options(sub: argparse.ArgumentParser) -> None:
 
 
 def check_device(name: str) -> None:
-    """Refuse a device that is not there.
+    """Raise an error if the named device, such as "cuda:0", does not exist on this machine.
 
     Raises:
         ValueError: There is none; the message says why.
@@ -173,7 +173,7 @@ def get_device(options: argparse.Namespace) -> Any:
 
 
 def check_input(options: argparse.Namespace, name: str, value: str | None) -> None:
-    """Refuse anything but one input that is typed, or a file.
+    """Raise an error unless the user gave either one typed input or a file, not both.
 
     Args:
         options: Parsed command line with the attributes `file` and `output`.
@@ -198,7 +198,7 @@ def answer_file(
     rows: RowStream | None = None,
     columns: Sequence[str] = (),
 ) -> int:
-    """Read the rows of `--file`, answer them, and write the answers: a thousand at a time, whatever the problem.
+    """Read the rows of the file given by `--file`, predict a thousand at a time, and write the answers.
 
     Args:
         options: Parsed command line with the attributes `file`, `format` and `output`.
@@ -226,7 +226,7 @@ def answer_file(
 
 
 def report_written_answers(options: argparse.Namespace, description: str, *also: Path | None) -> None:
-    """Print how many answers were written, and where; on the standard error where the standard output has them.
+    """Print how many answers were written, and where; on stderr if the answers themselves go to stdout.
 
     Args:
         options: Parsed command line with the attribute `output`.

@@ -113,7 +113,7 @@ class KneserNey:
         return sum(int((one.counts > 0).sum()) for one in self._orders)
 
     def compute_probabilities(self, tokens: Ids) -> Floats:
-        """Return (N,) the probability of each token of a text with an end mark behind each line, given those before.
+        """Return the probability (N,) of each token of a text, given the tokens before it in its line.
 
         Args:
             tokens: (N,) ids of the N words of a text, with an end mark after each line; ids unseen in training are
@@ -137,7 +137,7 @@ class KneserNey:
 
 
 def estimate_discounts(counts: Ids) -> Floats:
-    """Estimate (4,) the discounts that are subtracted from counts of 0, 1, 2, and of 3 or more.
+    """Estimate the four Kneser-Ney discounts (4,), which are subtracted from counts of 0, 1, 2, and of 3 or more.
 
     With n_k the number of n-grams of count k and Y = n_1 / (n_1 + 2 n_2) it is 0, and k - (k + 1) Y n_(k+1) / n_k for k
     from 1 to 3. Where one of n_1 to n_4 or of these is 0 or below, in small texts, it is Y for all (Ney, Essen and
@@ -155,7 +155,7 @@ def estimate_discounts(counts: Ids) -> Floats:
 
 
 def _pad_lines(tokens: Ids, order: int, end_id: int) -> tuple[Ids, Ids]:
-    """Return the text with `order` - 1 end marks before each line, and (N,) where the tokens stand there."""
+    """Return the text with `order` - 1 end marks before each line, and the new positions (N,) of its tokens."""
     before = np.zeros(len(tokens), np.int64)
     before[1:] = tokens[:-1] == end_id
     before[0] = 1
@@ -166,7 +166,7 @@ def _pad_lines(tokens: Ids, order: int, end_id: int) -> tuple[Ids, Ids]:
 
 
 def fit_baseline(name: str, data: LanguageModellingDataModule) -> KneserNey:
-    """Return one of `BASELINES`, counted in the training text of data after `setup`.
+    """Count the n-grams of the training text and return the named model of `BASELINES`.
 
     Raises:
         ValueError: another name; no training text.

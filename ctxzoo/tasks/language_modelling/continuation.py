@@ -27,7 +27,7 @@ def continue_text(
     temperature: float | None = 1.0,
     seed: int | None = None,
 ) -> str:
-    """Return the words that a model gives behind the beginning of a line, until it ends the line.
+    """Return the words that a model puts after the beginning of a line, until it ends the line.
 
     The model reads an end mark first, as before every line of its training. It is in evaluation mode while it reads,
     and never gives padding or the unknown word. A long prompt, such as a text of one line, is read in parts, whose
@@ -75,7 +75,7 @@ def continue_text(
 
 
 def _read_long_prompt(model: Any, ids: torch.Tensor) -> Any:
-    """Return the state of a model behind all words (1, n) but the last, or None for a prompt that is read at once."""
+    """Return the model's state after reading all word ids (1, n) but the last; None for a short prompt."""
     if ids.size(1) <= PART:
         return None
     state = None
@@ -114,7 +114,7 @@ class Continuations:
         self.seed = seed
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer | None]:
-        """Return the answers to rows, in their order; None for a row without a text."""
+        """Continue the text of each row and return the answers in order; None for a row without a text."""
         begin = self.texts_of.rows
         texts = self.texts_of(rows, stream.name, stream.kind == LINES)
         answers: list[Answer | None] = []
@@ -128,7 +128,7 @@ class Continuations:
         return answers
 
     def continue_prompts(self, prompts: Sequence[str], first_number: int = 0) -> list[str]:
-        """Return the continuation of each prompt, of which the first has the number `first_number`."""
+        """Return the continuation of each prompt; `first_number` is the first one's number, which seeds its draws."""
         return [
             continue_text(
                 self.model,

@@ -83,7 +83,7 @@ class LineVocabulary:
 
 
 def count_predictable_words(tokenizer: WordTokenizer) -> int:
-    """Return the number of words that may come next: all of the vocabulary, the end mark too, padding not."""
+    """Return how many words a model can predict: the vocabulary with the end mark, but without padding."""
     return len(tokenizer) - 1
 
 
@@ -116,7 +116,7 @@ class TokenStream:
         return len(self.tokens)
 
     def previous_word_ids(self) -> npt.NDArray[np.int64]:
-        """Return (N,) the id of the word before each."""
+        """Return the id of the word before each word of the stream (N,)."""
         return np.concatenate([[self.end_id], self.tokens[:-1]])
 
 
@@ -319,7 +319,7 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
             raise ValueError(f"dataset {self.dataset!r}, split 'train': {error}") from error
 
     def split_dataloader(self, split: str) -> ResumableLoader:
-        """Return a loader of any split as one stream, which each of several processes reads whole."""
+        """Return a loader of any split as one stream; each of several processes reads all of it."""
         return self._build_loader(StreamWindows(self.stream(split), 1, self.eval_batch_size))
 
     def _build_loader(self, windows: StreamWindows) -> ResumableLoader:
@@ -336,7 +336,7 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
 
 
 def _check_tokenizer(tokenizer: Any) -> None:
-    """Refuse a tokenizer that is not one of `LineVocabulary`."""
+    """Raise an error for a tokenizer that `LineVocabulary` did not build."""
     if not isinstance(tokenizer, WordTokenizer) or tokenizer.eos_token_id is None or not tokenizer.keeps_unknown:
         raise ValueError(
             f"the tokenizer is a {type(tokenizer).__name__} with the end mark {tokenizer.eos_token!r} and the unknown "

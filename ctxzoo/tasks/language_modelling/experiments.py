@@ -99,7 +99,7 @@ class LineModel(ModelArgs):
 
 
 def get_variants(architecture: str) -> Mapping[str, Mapping[str, Any]]:
-    """Return the variants of an architecture and their fields; an encoder sees no word behind the one it is at."""
+    """Return the variants of an architecture and their config fields; encoders are made causal."""
     if architecture == ARCHITECTURE:
         return CELLS
     known = ARCHITECTURES[architecture].config_class.variants
@@ -133,7 +133,7 @@ def build_paper_experiment(architecture: str = ARCHITECTURE, variant: str = "lst
 
 
 def set_cell(experiment: Experiment, cell: str) -> Experiment:
-    """Return the experiment with a cell, and with the numbers of the cell that are not given.
+    """Return a copy of the experiment with another recurrent cell and its usual settings where the user gave none.
 
     Raises:
         ValueError: an unknown cell.

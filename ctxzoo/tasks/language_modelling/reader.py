@@ -98,7 +98,7 @@ def check_lines(
     text_column: ColumnNames = None,
     origin: Mapping[str, str] | None = None,
 ) -> LineSplits:
-    """Check splits that are already loaded and put their columns into the one form.
+    """Check splits that are already loaded and return them with one column of text.
 
     Args:
         splits: Loaded dataset of each split, by split name.
@@ -157,7 +157,7 @@ def _read_file(path: Path, text_column: ColumnNames) -> pa.Table:
 
 
 def _split_single_text(texts: pa.ChunkedArray) -> list[str]:
-    """Return the pieces of a text that stands alone; of several nothing, which are lines already."""
+    """If a split is one single long text, return it in pieces; otherwise return nothing."""
     return _PIECES.findall(texts[0].as_py()) if len(texts) == 1 else []
 
 

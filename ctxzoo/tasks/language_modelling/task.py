@@ -37,7 +37,7 @@ class LanguageModellingScores(Scores):
         self.unknown = MeanMetric(nan_strategy="disable")
 
     def update(self, losses: torch.Tensor, unknown: torch.Tensor) -> None:
-        """Add the nats of tokens and whether they are of unknown words, of one shape."""
+        """Add the losses of tokens, in nats, and a tensor of the same shape that says which words are unknown."""
         self.nll.update(losses)
         self.unknown.update(unknown.float())
 
@@ -52,7 +52,7 @@ class LanguageModellingScores(Scores):
 
 
 def compute_token_losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Return (B, n) the nats of each target word, from logits (B, n, V) and ids (B, n); float32 or better."""
+    """Return the loss (B, n) of each target word in nats, from logits (B, n, V) and target ids (B, n)."""
     logits = logits if logits.dtype == torch.float64 else logits.float()
     # Flat, since along another dimension than the last a softmax takes five times as long on a CPU.
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none").view_as(targets)
@@ -120,7 +120,7 @@ class LanguageModellingTask(ZooTask):
         return scores.compute()
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
-        """Return for each token of a batch its nats, `nll`, and the row of its line, `lines`, (B, n)."""
+        """Return the loss of each token in nats, `nll`, and the row of its line, `lines`, both (B, n)."""
         output = self._run_model(batch, "scoring")
         return {"lines": batch["lines"], "nll": compute_token_losses(output.logits, batch["targets"])}
 
@@ -133,7 +133,7 @@ class LanguageModellingTask(ZooTask):
             self._carried["training"] = state
 
     def _run_model(self, batch: dict[str, torch.Tensor], state_name: str) -> Any:
-        """Return the output of the model for a window, and keep the state behind it."""
+        """Return the model's output for a window, and keep its recurrent state for the next window of this name."""
         words = batch["input_ids"]
         state = None
         if not bool(batch["begins"].all()):
@@ -173,7 +173,7 @@ def evaluate(
     accelerator: str = "auto",
     progress: bool = True,
 ) -> dict[str, float]:
-    """Score a language model on a split; of a checkpoint the same numbers that its recipe wrote.
+    """Return a language model's scores on a split by name; for a checkpoint those that its training reported.
 
     Args:
         checkpoint: Checkpoint to score, a folder or Hub id, or a loaded model.

@@ -23,7 +23,7 @@ Logits = npt.NDArray[np.float64]  # (2, KEYS): of a key that did not sound at th
 
 
 def fit_baseline(name: str, rolls: Rolls) -> Logits:
-    """Count in training pieces how often each key sounds, from the second step on.
+    """Count how often each key sounds in the training pieces, and return the counts as logits.
 
     Args:
         name: Name of the baseline: "key_frequency", each key by itself; "key_markov", each key given whether it sounded
@@ -51,7 +51,7 @@ def fit_baseline(name: str, rolls: Rolls) -> Logits:
 
 
 def select_baseline_logits(logits: Logits, roll: Roll) -> Logits:
-    """Return (T - 1, 88) the logits of each step of a piece but the first."""
+    """Return the logits (T - 1, 88) that a counted model gives to each step of a piece but the first."""
     found: Logits = np.where(roll[:-1], logits[1], logits[0])
     return found
 

@@ -27,7 +27,7 @@ def continue_roll(
     threshold: float | None = None,
     generator: torch.Generator | None = None,
 ) -> Roll:
-    """Return the steps that a model gives behind a prompt.
+    """Return the steps that a model adds to the beginning of a piece.
 
     At each step the model gives every key a probability; each key is drawn by itself, and what was drawn is read as the
     next step. The model is in evaluation mode while it reads, and reads each step once: its state stands for those
@@ -74,7 +74,7 @@ def continue_roll(
 
 
 def predict_roll(model: ZooPreTrainedModel, roll: Roll) -> NDArray[np.float32]:
-    """Return the probability of each key at each step of a piece but the first, from the true steps before it.
+    """Return the probability of each key at each step of a piece after the first, given the true steps before.
 
     Args:
         model: Model that predicts polyphonic music; it is put into evaluation mode while it reads.
@@ -125,7 +125,7 @@ class PieceAnswers:
         self.seed = seed
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer]:
-        """Return the answers to rows, in their order; `piece` of a row is its number, from 0."""
+        """Continue the piece of each row and return the answers in order; `piece` of a row is its number, from 0."""
         continuations = [self.continue_piece(row, row["piece"]) for row in rows]
         return [
             Answer({"continuation": one["continuation"]}, [{"continuation": one["continuation"]}], one)
@@ -133,7 +133,7 @@ class PieceAnswers:
         ]
 
     def continue_piece(self, row: Mapping[str, Any], piece_number: int = 0) -> dict[str, list[list[int]]]:
-        """Return the keys of the steps that were read, `prompt`, and of those that are added, `continuation`."""
+        """Return the keys of the steps that the model read, `prompt`, and of those it added, `continuation`."""
         prompt = roll_of_notes(row[NOTES][: self.prompt_steps])
         added = continue_roll(
             self.model,

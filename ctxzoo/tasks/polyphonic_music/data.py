@@ -43,7 +43,7 @@ class RollBatches(Dataset[dict[str, torch.Tensor]]):
 
 
 def build_model_inputs(rolls: Sequence[Roll]) -> dict[str, torch.Tensor]:
-    """Return a batch of model inputs with what is to be predicted: each step of a piece from those before it.
+    """Return a padded batch of pieces: each step as an input and the step after it as its label.
 
     Args:
         rolls: List of B boolean piano rolls, (T, 88) each: T time steps, 2 or more, over 88 piano keys.

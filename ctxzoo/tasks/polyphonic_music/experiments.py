@@ -107,7 +107,7 @@ class MusicOptimizer(OptimizerArgs):
 
 
 def build_paper_experiment(architecture: str = ARCHITECTURE, variant: str = "bibeta5") -> Experiment:
-    """Return the authors' settings; but gradients are clipped behind the backward pass, where it has an effect."""
+    """Return the settings of the paper's authors; but gradients are clipped after the backward pass."""
     return Experiment(
         problem=PROBLEM,
         recipe="",
@@ -119,7 +119,7 @@ def build_paper_experiment(architecture: str = ARCHITECTURE, variant: str = "bib
 
 
 def set_cell(experiment: Experiment, cell: str, dataset: str = "") -> Experiment:
-    """Return the experiment with a cell, and with the numbers of the cell that are not given.
+    """Return a copy of the experiment with another recurrent cell and its usual settings where the user gave none.
 
     Args:
         experiment: Experiment with the settings that all LSTM cells share.
@@ -144,7 +144,7 @@ def set_cell(experiment: Experiment, cell: str, dataset: str = "") -> Experiment
 
 
 def get_dataset_arguments(name: str, config_name: str | None = None) -> dict[str, Any]:
-    """Return the arguments for one of `MUSIC_DATASETS`, or for any other Hub id, folder or file.
+    """Return the DataModule's arguments for one of `MUSIC_DATASETS`, or for any other Hub id, folder or file.
 
     Args:
         name: Short name of a known dataset, or any other Hub id, folder or file.
@@ -155,7 +155,7 @@ def get_dataset_arguments(name: str, config_name: str | None = None) -> dict[str
 
 
 def set_dataset_and_cell(experiment: Experiment, dataset: str, cell: str) -> Experiment:
-    """Return the experiment with a cell on one of the four sets, or on any other Hub id, folder or file.
+    """Return a copy of the experiment with a recurrent cell, and a dataset: one of the four sets, a Hub id or a path.
 
     Raises:
         ValueError: an unknown cell.

@@ -54,7 +54,7 @@ class LayerGates:
     dead_fraction: float
 
     def metrics(self) -> dict[str, float]:
-        """Return the means over units, and the spread of the correlation over them, by name."""
+        """Return by name the means of a layer's gates over its units, and how much the correlation varies over them."""
         return {
             "correlation": float(self.correlation.mean()),
             "correlation_sd": float(self.correlation.std()),
@@ -75,7 +75,7 @@ def gates_of_split(
     samples: int = 50,
     generator: torch.Generator | None = None,
 ) -> list[LayerGates]:
-    """Read all pieces of a split with the means of the gates, and return the gates of each layer.
+    """Run a recurrent model over all pieces of a split and return statistics of each layer's gates.
 
     Args:
         model: Beta-LSTM with a head for polyphonic music, unidirectional.
@@ -109,7 +109,7 @@ def gates_of_split(
 
 
 def _sum_gate_statistics(statistics: GateStatistics) -> dict[str, torch.Tensor]:
-    """Return the sums over steps, (H,) in float64, of what is averaged and of the gates' squares; padding is 0."""
+    """Sum the statistics and squares of the gates over the steps of a batch, (H,) in float64; padding adds 0."""
     values = {name: getattr(statistics, name).double() for name in AVERAGED}
     values |= {f"{name}{SQUARED}": values[name].square() for name in GATES}
     return {name: value.sum(dim=(0, 1)) for name, value in values.items()}
@@ -132,7 +132,7 @@ def _add_values(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor])
 
 
 def rebuild_initial_model(model: PreTrainedModel, seed: int) -> PreTrainedModel:
-    """Return the model as a run with this seed began its training.
+    """Return a new model with the weights that the model had before its training with this seed.
 
     Args:
         model: Trained model, whose configuration is used.
@@ -144,7 +144,7 @@ def rebuild_initial_model(model: PreTrainedModel, seed: int) -> PreTrainedModel:
 
 
 def set_gates_to_half(model: PreTrainedModel) -> PreTrainedModel:
-    """Return a copy of a model whose gates are a half at every step, whatever it reads.
+    """Return a copy of a model in which every gate is 0.5 at every step.
 
     The Gamma variables of its gates have one shape, so that the ratios of their means are a half.
 
@@ -218,7 +218,7 @@ class GatesRun(Run):
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment of the training with the weights as they are now; raises as `weights_file` does."""
+        """The experiment of the training, for the checkpoint's present weights; raises as `weights_file` does."""
         trained = self.trained.experiment
         model = GatesModel(
             architecture=trained.model.architecture,

@@ -50,7 +50,7 @@ class Grid:
             raise ValueError(f"step_seconds={self.step_seconds}: expected {LEAST_SECONDS:g} or more")
 
     def ticks(self) -> float:
-        """Return the length of a step in a file that is written, in its ticks."""
+        """The length of a step in the MIDI ticks of files that we write."""
         return TICKS / self.steps_per_beat if self.step_seconds is None else self.step_seconds * TICKS * 1e6 / TEMPO
 
 
@@ -64,12 +64,12 @@ class _Note:
 
 
 def is_midi(path: Path) -> bool:
-    """Return whether a path is that of a MIDI file, by its name."""
+    """Return whether the name of a path ends like that of a MIDI file."""
     return path.suffix.lower() in SUFFIXES
 
 
 def read_midi(path: str | Path, grid: Grid) -> list[list[int]]:
-    """Return for each step of a MIDI file the keys that sound, ascending, 0 the lowest of a piano.
+    """Read a MIDI file as a list of steps, each the ascending keys that sound; 0 is the lowest key of a piano.
 
     Notes are those that `pretty_midi` reads: a note-off ends all notes of its key in its channel and track, and what is
     never ended is left out and counted. Three things differ. All Notes Off, All Sound Off and the mode messages end the
@@ -227,7 +227,7 @@ class _Clock:
 
 
 def _check_note_and_rest_lengths(notes: Sequence[_Note], ticks_per_beat: int, path: Path) -> None:
-    """Refuse a note or a rest that is too long for music: one wrong byte of a time makes hours of it."""
+    """Raise an error for a note or rest of absurd length, as a damaged file has them."""
     sounded = 0  # until this tick
     for note in sorted(notes, key=lambda note: note.begin):
         for kind, begin, end in (("rest", sounded, note.begin), ("note", note.begin, note.end)):
@@ -260,7 +260,7 @@ def _list_keys_by_step(notes: Sequence[_Note], clock: _Clock, path: Path) -> lis
 
 
 def _round_half_up(steps: float) -> int:
-    """Return the nearest border; of two the later, as Python's `round` does not always."""
+    """Return the nearest whole step; a half is rounded up."""
     return math.floor(steps + 0.5)
 
 

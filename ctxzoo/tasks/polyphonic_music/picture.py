@@ -27,7 +27,7 @@ IMAGE: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest", "origin":
 
 
 def draw_roll(prompt: Roll, continuation: Roll, out: str | Path, *, title: str | None = None) -> None:
-    """Draw a piece, the steps that were given and behind them those that a model added.
+    """Draw a piece as a piano roll: the given steps, and behind them those that a model added.
 
     Args:
         prompt: (T, 88) boolean piano roll of the T given time steps, over 88 piano keys.
@@ -70,7 +70,7 @@ def draw_roll(prompt: Roll, continuation: Roll, out: str | Path, *, title: str |
 def draw_prediction(
     roll: Roll, probabilities: NDArray[np.float32], out: str | Path, *, title: str | None = None
 ) -> None:
-    """Draw a piece from its second step on, and below it the probability that a model gave each key at each step.
+    """Draw a piece as a piano roll, and below it the probability that a model gave each key at each step.
 
     Args:
         roll: (T, 88) boolean piano roll of the T time steps of the piece, over 88 piano keys.
@@ -120,7 +120,7 @@ def _label_key_axis(axes: Axes, key_range: tuple[int, int]) -> None:
 
 
 def _choose_key_range(roll: Roll) -> tuple[int, int]:
-    """Return the lowest and highest key to show: those that sound, and around them enough to fill the picture."""
+    """Return the lowest and highest key to show around those that sound."""
     sounding = np.flatnonzero(roll.any(axis=0))
     low, high = (int(sounding[0]), int(sounding[-1])) if len(sounding) else (MIDDLE_C, MIDDLE_C)
     wanted = max(0, LEAST_KEYS - (high - low + 1))
@@ -139,7 +139,7 @@ def gate_draws(
     samples: int = 1000,
     generator: torch.Generator | None = None,
 ) -> NDArray[np.float32]:
-    """Return draws of the input gate and the forget gate of a unit at every step of a piece.
+    """Return random draws of the input gate and the forget gate of one unit at every step of a piece.
 
     The steps before are read with the means of the gates.
 
@@ -173,7 +173,7 @@ def gate_draws(
 
 
 def draw_gate_densities(draws: Mapping[str, NDArray[np.float32]], out: str | Path, *, title: str | None = None) -> None:
-    """Draw the joint density of the input gate and the forget gate, a panel for each set of draws.
+    """Draw how often pairs of input gate and forget gate occur together, a panel for each set of draws.
 
     Args:
         draws: Draws by panel title, such as "before training": (N, 2) arrays of N input and forget gates, from

@@ -200,14 +200,14 @@ class PolyphonicMusic(Problem, TaskCommands):
 
 
 def _build_grid(options: Mapping[str, Any]) -> Any:
-    """Return the grid of MIDI files that is asked for."""
+    """Return the time grid for reading MIDI files that the options ask for."""
     from ctxzoo.tasks.polyphonic_music.midi import Grid
 
     return Grid(**{option.name: options[option.name] for option in GRID if options[option.name] is not None})
 
 
 def _read_pieces(source: Path, grid: Any) -> Any:
-    """Return the pieces of a file or folder, in rows.
+    """Return the pieces of a file or folder as rows of a dataset.
 
     Raises:
         OSError, ValueError: it is missing or not as it should be.

@@ -89,7 +89,7 @@ def load_music(
 
 
 def check_music(splits: Mapping[str, datasets.Dataset], *, origin: str = "the data") -> MusicSplits:
-    """Check splits that are already loaded and put their columns into the one form.
+    """Check splits that are already loaded and return them with the columns of this problem.
 
     Args:
         splits: Loaded dataset of each split, by split name.
@@ -195,7 +195,7 @@ def _check_split(location: str, split: datasets.Dataset) -> datasets.Dataset:
 
 
 def _read_keys(location: str, notes: pa.Array) -> pa.ListArray:
-    """Return the column with 64-bit keys; pieces and steps that are missing, and other types, are refused."""
+    """Return the column of pieces, lists of lists of keys, with 64-bit keys; missing pieces or steps raise an error."""
     kind = notes.type
     inner = kind.value_type if pa.types.is_list(kind) else None
     value = inner.value_type if inner is not None and pa.types.is_list(inner) else None
@@ -222,7 +222,7 @@ def _is_integer_or_null(kind: pa.DataType) -> bool:
 
 
 def _check_keys(location: str, notes: pa.ListArray) -> None:
-    """Refuse keys that are missing, that no piano has, or that are not ascending within their step."""
+    """Raise an error for keys that are missing, not on a piano, or not ascending within their step."""
     steps = notes.flatten()
     keys = steps.flatten()
     step_of = np.repeat(np.arange(len(steps)), steps.value_lengths().to_numpy(zero_copy_only=False))
@@ -242,7 +242,7 @@ def _check_keys(location: str, notes: pa.ListArray) -> None:
 
 
 def _locate_step(notes: pa.ListArray, step: int) -> tuple[int, int]:
-    """Return the row of a step, counted over all rows, and its number there."""
+    """Return the row of a step, whose number counts over all rows, and the step's number in the row."""
     ends = np.cumsum(notes.value_lengths().to_numpy(zero_copy_only=False))
     row = int(np.searchsorted(ends, step, side="right"))
     return row, step - (int(ends[row - 1]) if row else 0)
@@ -309,5 +309,5 @@ def _draw_piece(draws: RandomDraws) -> list[list[int]]:
 
 
 def _compute_piano_key(tonic: int, degree: int, octaves: int) -> int:
-    """Return the key of a degree of the scale, which may lie beyond its octave."""
+    """Return the piano key of a degree of the scale above `tonic`; degrees from 7 on are an octave up."""
     return tonic + 12 * (octaves + degree // len(SCALE)) + SCALE[degree % len(SCALE)]

@@ -83,11 +83,11 @@ def check_keys(notes: Sequence[Sequence[int]]) -> None:
 
 
 def notes_of_roll(roll: Iterable[npt.NDArray[np.bool_]]) -> list[list[int]]:
-    """Return for each step of a roll the keys that sound, ascending."""
+    """Return for each step of a roll (steps, 88) the keys that sound, ascending."""
     return [np.flatnonzero(step).tolist() for step in roll]
 
 
 def _compute_offsets(lists: pa.ListArray) -> npt.NDArray[np.int64]:
-    """Return where each list begins among the values of all, and behind the last where it ends."""
+    """Return the offsets (lists + 1,) of lists whose values lie in one array."""
     lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])

@@ -52,7 +52,7 @@ def compute_step_losses(logits: torch.Tensor, labels: torch.Tensor) -> torch.Ten
 
 
 def compute_annealing_factor(kind: Annealing, epoch: int, epochs: int) -> float:
-    """Return the fraction of `kl_lambda` that counts in an epoch.
+    """Return the fraction of the KL divergence's weight that counts in an epoch, as it is raised step by step.
 
     Args:
         kind: Schedule of the weight: "constant", 1; "linear", epoch / epochs up to 1; "logistic", 1 / (1 + exp(-0.2
@@ -147,7 +147,7 @@ class PolyphonicMusicTask(ZooTask):
         return f"pieces of the batch in the training split: {rows}"
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
-        """Return for each piece its row, its number of predicted steps, and their summed nats, `nll`, (B,)."""
+        """Return for each piece (B,) its row, its number of predicted steps, and its summed loss in nats, `nll`."""
         mask = batch["attention_mask"]
         losses = compute_step_losses(self._compute_logits(batch), batch["labels"]) * mask
         return {"row": batch["row"], "steps": mask.sum(dim=1), "nll": losses.sum(dim=1)}
@@ -162,7 +162,7 @@ class PolyphonicMusicTask(ZooTask):
         return scores.compute()
 
     def _compute_logits(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Return (B, n, 88) in float32 also under mixed precision."""
+        """Return the logits of the keys (B, n, 88), in float32 also under mixed precision."""
         inputs = {name: value for name, value in select_model_inputs(batch).items() if name != "labels"}
         logits: torch.Tensor = self.model(**inputs).logits
         return logits.float()
@@ -198,7 +198,7 @@ def evaluate(
     accelerator: str = "auto",
     progress: bool = True,
 ) -> dict[str, float]:
-    """Score a model of polyphonic music on a split; of a checkpoint the same numbers that its recipe wrote.
+    """Return a music model's scores on a split by name; for a checkpoint those that its training reported.
 
     Args:
         checkpoint: Checkpoint to score, a folder or Hub id, or a loaded model.

@@ -46,7 +46,7 @@ class TypeTables:
     def compute_word_features(
         self, types: npt.NDArray[np.int32], lengths: npt.NDArray[np.int64], other_types: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.float32]:
-        """Compute the word features of a batch, as `word_features` of the tokenizer does one text at a time.
+        """Return the features of each word of a batch: exact matches with the other text and the forms of words.
 
         Args:
             types: (B, n) numbers of the distinct words of B texts at n positions, with the extra token in front and
@@ -74,7 +74,7 @@ class TypeTables:
 
 
 def build_type_tables(types: Sequence[str], tokenizer: WordCharTokenizer) -> TypeTables:
-    """Return the tables of these types for a tokenizer's vocabulary, characters and features."""
+    """Return tables from each word type of the data to its word id, character ids and features."""
     extra_word = tokenizer.unk_token_id
     word_ids = [*(tokenizer.look_up_word_id(word) for word in types), extra_word, tokenizer.pad_token_id]
     char_ids = None
@@ -119,7 +119,7 @@ EVALUATION_LIMITS = LengthLimits(context=1000, question=100)
 
 
 def select_rows_within(split: PreparedSplit, limits: LengthLimits) -> npt.NDArray[np.int64]:
-    """Return the rows that training keeps: nothing in them is longer than the limits."""
+    """Return the numbers of the rows whose question and context are not longer than the limits."""
     keep = (split.contexts.lengths()[split.context_of] <= limits.context) & (
         split.questions.lengths() <= limits.question
     )
@@ -152,7 +152,7 @@ class SquadBatches(Dataset[dict[str, torch.Tensor]]):
         return len(self.rows)
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """The number of context words of each row, shape (n,), for bucketing."""
+        """Return the number of context words of each row (n,), to put rows of like length into a batch."""
         return self.split.contexts.lengths()[self.split.context_of[self.rows]]
 
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:

@@ -42,7 +42,7 @@ class BidafCheckpoint:
 
 
 def read_bidaf_checkpoint(path: str, *, needs_variant: bool = True) -> BidafCheckpoint:
-    """Read the config, and the card for the name of the word vectors, of a checkpoint folder or Hub id.
+    """Read from a BiDAF checkpoint what a training that continues from it needs: config, variant and word vectors.
 
     Args:
         path: Checkpoint folder or Hub id.

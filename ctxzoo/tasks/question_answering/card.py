@@ -102,7 +102,7 @@ print(reader(question=question, context=context))"""
 
 
 def find_untrained_positions(config: ZooConfig) -> tuple[int, int] | None:
-    """Return the first and last row of a table of learned positions that no training example reached.
+    """Return the first and last position whose learned embedding no training example used.
 
     It is None if there is no such row, or if the checkpoint does not say what training reached (`trained_positions`).
     """
@@ -238,7 +238,7 @@ class QuestionAnsweringCard(TaskCard):
     def draw_figures(
         self, task: QuestionAnsweringTask, data: SquadDataModule, example: Mapping[str, Any], folder: Path
     ) -> None:
-        """Draw attention.png: S of the example as a picture, its answer marked."""
+        """Draw attention.png, the similarity of the example's question and context words."""
         inputs = data.tokenizer(
             example["question"], example["context"], return_tensors="pt", return_offsets_mapping=True, truncation=False
         ).to(task.model.device)

@@ -75,7 +75,7 @@ def _tokenize_texts(texts: Iterable[str]) -> list[_TokenizedText]:
 
 
 def drop_overlapping_articles(articles: Iterable[Article], texts: Iterable[str]) -> tuple[list[Article], int]:
-    """Leave out articles that have eight words in a row of any of `texts`, in lower case.
+    """Leave out the articles that share eight words in a row with any of `texts`, such as the evaluation data.
 
     Args:
         articles: Articles, each with title and paragraphs, that are filtered.
@@ -98,7 +98,7 @@ def drop_overlapping_articles(articles: Iterable[Article], texts: Iterable[str])
 def generate_cloze_questions(
     articles: Sequence[Article], *, min_overlap: float = 15.0, seed: int = 0
 ) -> Iterator[dict[str, Any]]:
-    """Make at most one question of each sentence.
+    """Make questions from sentences of articles by replacing an answer, at most one a sentence.
 
     A name, a number or a phrase of rare words is taken out of the sentence, and "what", "what year" or "how many" put
     in its place. The context is the paragraph of the same article, another one than the sentence's, that has the phrase
@@ -153,7 +153,7 @@ class _ArticleIndex:
                 self._with_word[word].add(number)
 
     def find_clozes(self, sentence: _TokenizedText, source_paragraph: int) -> Iterator[_Cloze]:
-        """Yield the best clozes of a sentence of a paragraph: of phrases that begin alike, the longest's."""
+        """Yield the best questions of a sentence of a paragraph; of answers that begin at one word, the longest."""
         if len(sentence) not in SENTENCE_WORDS:
             return
         for first, lasts in self._find_phrases(sentence):
@@ -188,7 +188,7 @@ class _ArticleIndex:
                 yield _Cloze(first, last, paragraph, self._choose_occurrence(places, paragraph, shared), overlap)
 
     def _find_phrases(self, sentence: _TokenizedText) -> Iterator[tuple[int, list[int]]]:
-        """Yield each position at which a phrase can begin, with the positions at which it can end, the last first.
+        """Yield each place in a sentence where an answer can begin, with the places where it can end, the last first.
 
         They begin and end with a capitalised word, a number or a rare word, and hold no sign. None is a part of a name
         or of a word with a hyphen. The first word of the sentence, capitalised anyway, begins none.
@@ -213,7 +213,7 @@ class _ArticleIndex:
         return _is_name_or_number(word) or self._information.get(word, 0.0) > RARE_EDGE
 
     def _find_occurrences(self, phrase: list[str], paragraph: int) -> list[int]:
-        """Return the positions in a paragraph at which the phrase occurs, in the same case."""
+        """Return the positions in a paragraph at which a phrase occurs in the same case."""
         words = self._paragraphs[paragraph].written
         return [
             place
@@ -222,7 +222,7 @@ class _ArticleIndex:
         ]
 
     def _choose_occurrence(self, positions: list[int], paragraph: int, shared_words: set[str]) -> int:
-        """Return the position with most shared words around it, each weighted by 1 / (1 + its distance)."""
+        """Return the position with most shared words near it, each weighted by 1 / (1 + its distance)."""
         others = [place for place, word in enumerate(self._paragraphs[paragraph].lower) if word in shared_words]
         return max(positions, key=lambda place: sum(1 / (1 + abs(other - place)) for other in others))
 

@@ -12,7 +12,7 @@ from ctxzoo.word_vectors.vocabulary import SPECIAL_ROWS
 def cut_vocabulary(
     model: ZooPreTrainedModel, tokenizer: WordCharTokenizer, keep_words: int
 ) -> tuple[ZooPreTrainedModel, WordCharTokenizer]:
-    """Return the reader with the first words of its table alone; scores of texts of kept words stay as they are.
+    """Return a smaller model and tokenizer that keep only the first, most frequent words of the word table.
 
     Tables begin with the most frequent words: of the training texts, or of those that given word vectors are from. A
     word that is left out has the row of another of its forms (lower case and so on) where that is kept.

@@ -180,12 +180,12 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         return self.load_checked_data().splits[self._find_source_split(split)]
 
     def get_prepared_split(self, split: str) -> PreparedSplit:
-        """Return the words of a split, to whose rows `row` of a batch refers."""
+        """Return the words of a split as arrays; `row` of a batch is a row of them."""
         assert self._prepared is not None, "call setup() first"
         return self._prepared.splits[self._find_source_split(split)]
 
     def count_word_id_occurrences(self, split: str) -> npt.NDArray[np.int64]:
-        """Count (rows of the word table,) how often the questions and distinct contexts of a split read each row."""
+        """Count how often the questions and distinct contexts of a split read each row of the word table."""
         assert self._prepared is not None, "call setup() first"
         assert self._tables is not None, "call setup() first"
         counts = self._prepared.counts[self._find_source_split(split)]
@@ -194,7 +194,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The names of those that are there; after `setup`."""
+        """The names of the splits that are there; after `setup`."""
         return tuple(self._rows)
 
     def rows(self, split: str) -> Rows:
@@ -204,7 +204,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
     def format_answers(
         self, split: str, rows: torch.Tensor, spans: AnswerSpans, may_refuse: bool
     ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Return decoded spans as the predictions and references that `SquadV2` takes.
+        """Convert predicted spans of rows to the predictions and references that `SquadV2` takes.
 
         The text is always that of the best span; the no-answer score says whether it counts (`may_refuse=False`, SQuAD
         1.1: it always does).
@@ -232,7 +232,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
     # -- Lightning ---------------------------------------------------------------------------------------------------
 
     def prepare_data(self) -> None:
-        """Read, check and cut into words, once on each machine."""
+        """Read and check the data and split it into words, once on each machine."""
         self._prepare_splits()
 
     def setup(self, stage: str | None = None) -> None:
@@ -335,7 +335,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         return rows_by_split
 
     def _mark_rows_of_source(self, option: str, source: str) -> npt.NDArray[np.bool_]:
-        """Return (rows,) whether the column `source` of each row of the dataset's training split holds this value."""
+        """Return whether each row (rows,) of the dataset's training split has this value in its column `source`."""
         texts = self.texts("train")
         if "source" not in texts.column_names:
             raise ValueError(f"{option}={source!r}: {self.dataset!r} has no column 'source'")

@@ -147,7 +147,7 @@ class ReaderRunArgs(RunArgs):
 
 
 def build_paper_experiment(architecture: str = ARCHITECTURE, variant: str = "") -> Experiment:
-    """Return the settings of Patel (2022), or those of the CS224N starter where it is silent.
+    """Return the settings of Patel (2022), or of Stanford's CS224N starter code where the paper says nothing.
 
     Args:
         architecture: Name of the architecture; only "bidaf" is known.

@@ -113,7 +113,7 @@ def _check_scores(similarity: NDArray[Any], num_context_words: int, num_question
 
 
 def _choose_window(num_words: int, highlight: tuple[int, int] | None) -> tuple[int, int]:
-    """Return the first context word shown, and the one after the last."""
+    """Return the first context word to show, and the one after the last, when there are too many for a picture."""
     if num_words <= MOST_WORDS or highlight is None:
         return 0, min(num_words, MOST_WORDS)
     answer = highlight[1] - highlight[0] + 1

@@ -43,7 +43,7 @@ class QuestionAnswers:
         self.no_answer_scores: dict[str, float] = {}
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer | None]:
-        """Return the answers to rows, in their order; None for a row that is left out.
+        """Answer the question of each row and return the answers in order; None for a row that is left out.
 
         Raises:
             SquadFormatError: Columns are missing, all of which are named; a row without a question or context; two

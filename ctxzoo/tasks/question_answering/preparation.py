@@ -89,7 +89,7 @@ class PreparedSquad:
 def prepare_squad(
     splits: Mapping[str, datasets.Dataset], fingerprints: Mapping[str, str], cache: Path | None = None
 ) -> PreparedSquad:
-    """Cut every context and question into words, find the answers' words, and keep the result under its content hash.
+    """Split every context and question into words, find the answers' words, and cache the result by content hash.
 
     Args:
         splits: Dataset of each split, by split name, with SQuAD's columns id, context, question, answers.

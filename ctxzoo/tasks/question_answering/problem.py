@@ -93,7 +93,7 @@ class QuestionAnswering(Problem, TaskCommands):
         return experiment.copy_with(epochs=1, tiny=True, **sizes)
 
     def check(self, experiment: Experiment) -> None:
-        """Refuse, before data is read, an unknown variant, and what a checkpoint to go on from has otherwise.
+        """Raise an error, before data is read, for an unknown variant or settings that contradict the checkpoint.
 
         Raises:
             OSError: there is no such checkpoint.
@@ -235,7 +235,7 @@ class QuestionAnswering(Problem, TaskCommands):
     def score(
         self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
     ) -> dict[str, dict[str, float]]:
-        """Return split to scores, at a threshold that is tuned on validation first."""
+        """Return the scores of each split by name, at a no-answer threshold that is first tuned on validation."""
         from ctxzoo.tasks.question_answering.data import LEFT_OUT
         from ctxzoo.training.scoring import score_splits
 
@@ -312,7 +312,7 @@ class QuestionAnswering(Problem, TaskCommands):
 
 
 def _infer_model_values(experiment: Experiment, checkpoint: BidafCheckpoint | None) -> dict[str, Any]:
-    """Return the settings, by name, that follow from a checkpoint, or from files of word vectors."""
+    """Return the settings by name that a checkpoint or a file of word vectors decides."""
     from ctxzoo.tasks.question_answering.bidaf_start import LEARNED
     from ctxzoo.word_vectors.vectors import fingerprint_word_vectors, get_word_vectors_name
 
@@ -335,7 +335,7 @@ def _infer_model_values(experiment: Experiment, checkpoint: BidafCheckpoint | No
 
 
 def _refuse_other_squad_version(experiment: Experiment, version: str) -> None:
-    """Refuse data of another SQuAD version than that of the checkpoint that a training continues from.
+    """Raise an error if the data has another SQuAD version than the checkpoint to continue from.
 
     Raises:
         ValueError: the checkpoint is of the other version of SQuAD.

@@ -93,7 +93,7 @@ def read_squad(
 def load_squad(
     source: str, *, data_dir: str | None = None, config: str | None = None
 ) -> tuple[dict[str, datasets.Dataset], dict[str, str], SquadVersion | None]:
-    """Return the splits of a dataset as they are, what messages call each, and the version that the data says it is.
+    """Load the splits of a dataset unchecked, with each one's name for messages and the declared SQuAD version.
 
     Args:
         source, data_dir, config: Data to read, folder of datasets, and name of the configuration, as in `read_squad`.
@@ -131,7 +131,7 @@ def check_squad(
     origin: Mapping[str, str] | None = None,
     declared_version: SquadVersion | None = None,
 ) -> SquadSplits:
-    """Check splits that are already loaded and put their columns into the one form.
+    """Check splits that are already loaded and return them with the columns and types of SQuAD.
 
     Args:
         splits: Loaded dataset of each split, by split name.
@@ -242,7 +242,7 @@ def _normalize_columns(location: str, dataset: datasets.Dataset) -> datasets.Dat
 
 
 def _convert_answers(location: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return answers with text of any width and offsets of any whole-number type, in the one type."""
+    """Convert a column of answers, with any text and integer types, to the types of SQuAD."""
     target = build_squad_features().arrow_schema.field("answers").type
     found_type = column.type
     try:
@@ -276,7 +276,7 @@ class _CheckedRows:
         self._is_bad = np.zeros(len(dataset), np.bool_)
 
     def check_columns(self) -> None:
-        """Check everything but the answers, and that each has an offset."""
+        """Check all columns except the answers, and that each answer has an offset."""
         for column in COLUMNS:
             self._refuse_rows(pc.is_null(self._table.column(column)), f"{column} is null")
         for column in ("id", "context", "question"):
@@ -290,7 +290,7 @@ class _CheckedRows:
         )
 
     def check_answers(self) -> None:
-        """Check the answers, all of which have an offset, but not where they are."""
+        """Check the texts of the answers and their number of offsets, but not where the offsets point."""
         texts, starts = self._get_answer_field("text"), self._get_answer_field("answer_start")
         parents = pc.list_parent_indices(texts)
         flat_texts, flat_starts = pc.list_flatten(texts), pc.list_flatten(starts)
@@ -304,7 +304,7 @@ class _CheckedRows:
             )
 
     def find_unanswerable(self) -> str | None:
-        """Describe the first question without answers; None where all have some."""
+        """Return a description of the first question without answers; None if every question has one."""
         empty = pc.equal(pc.list_value_length(self._get_answer_field("text")), 0)
         row = pc.index(empty, True).as_py()
         return None if row < 0 else self._describe_row(row)
@@ -323,7 +323,7 @@ class _CheckedRows:
         return _CheckedRows(self._where, left, self._numbers[~self._is_bad])
 
     def check_answer_offsets(self, fix: bool) -> int:
-        """Check that answers are at their offsets, and return how many offsets were moved; none unless `fix`."""
+        """Check that answers stand at their offsets; with `fix` correct offsets and return how many."""
         encoded = self._table.column("context").combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.unify_dictionaries().chunk(0)
@@ -377,13 +377,13 @@ class _CheckedRows:
     def _refuse_rows(
         self, bad: pa.Array, reason: str | Callable[[int], str], row_of_element: pa.Array | None = None
     ) -> None:
-        """Leave out the rows of the true elements of `bad`; `row_of_element` maps elements to rows."""
+        """Leave out the rows marked in `bad`; `row_of_element` maps its elements to rows."""
         for index in np.flatnonzero(pc.fill_null(bad, False)).tolist():
             row = index if row_of_element is None else row_of_element[index].as_py()
             self._leave_row_out(row, reason if isinstance(reason, str) else reason(row))
 
     def _leave_row_out(self, row: int, reason: str) -> None:
-        """Leave a row out, once, or raise SquadFormatError for it."""
+        """Leave a row out, or raise `SquadFormatError` if bad rows are errors."""
         if not self._is_bad[row]:
             error = SquadFormatError(f"{self._describe_row(row)}: {reason}")
             skip_or_raise(f"{self._where}, row {self._numbers[row]}", error)
@@ -437,7 +437,7 @@ def _list_json_files(path: Path) -> list[Path]:
 
 
 def _refuse_saved_to_disk(path: Path) -> None:
-    """Refuse a folder of `save_to_disk`: its JSON files describe Arrow files and hold no questions."""
+    """Raise an error for a folder that `Dataset.save_to_disk` wrote; its JSON files hold no questions."""
     if (path / "dataset_dict.json").is_file():
         kind, steps = "DatasetDict", "write each split with `split.to_parquet('<new folder>/<split name>.parquet')`"
     elif (path / "state.json").is_file() and (path / "dataset_info.json").is_file():

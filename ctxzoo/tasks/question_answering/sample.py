@@ -75,7 +75,7 @@ class Paragraph:
 
 
 def _list_names(kind: str, split: str) -> list[str]:
-    """Return names of a kind for a split: of eight, six are for training; splits share words, but no name."""
+    """Return the invented names of a kind for a split: no name is in two splits, but parts of names are."""
     words = NAME_KINDS[kind]
     proper_words = words.proper if split == "train" else words.proper + words.unseen
     return [
@@ -109,7 +109,7 @@ class _ParagraphWriter:
                 number += 1
 
     def _draw_value(self, kind: str, used_values: set[str]) -> str:
-        """Return a value that stands nowhere else in the paragraph, so that each answer has one offset."""
+        """Draw a value that stands nowhere else in the paragraph, so that an answer has one place only."""
         draws = self._draws
         while True:
             if kind in NAME_KINDS:
@@ -159,7 +159,7 @@ class _ParagraphWriter:
     def _write_context(
         self, holders: dict[Relation, list[Entity]], used_values: set[str]
     ) -> tuple[str, tuple[Fact, ...]]:
-        """Return the paragraph's text: each entity's facts in runs of one or two, the runs in random order."""
+        """Return the paragraph's text with one or two facts of an entity in a row, in random order."""
         draws = self._draws
         runs: list[list[tuple[Entity, Relation]]] = []
         entities = [entity for owners in holders.values() for entity in owners]
@@ -197,7 +197,7 @@ class _ParagraphWriter:
         facts: tuple[Fact, ...],
         used_values: set[str],
     ) -> tuple[Question, ...]:
-        """Return three to six questions, whose relation, wording and answerability are independent draws."""
+        """Return three to six questions on the paragraph, some without an answer."""
         draws = self._draws
         number = 3 + draws.draw_integer(4)
         by_key = {(fact.entity, fact.relation): fact for fact in facts}
@@ -219,7 +219,7 @@ class _ParagraphWriter:
 
 
 def _fill_template(template: str, entity: Entity, value: str, use_pronouns: bool) -> tuple[str, int]:
-    """Return the clause and the offset of its value."""
+    """Return the sentence for an entity and a value by a template, and where the value begins in it."""
     subject, other = entity.pronouns if use_pronouns else (entity.name, entity.name)
     before, after = (part.format(s=subject, o=other) for part in template.split("{v}"))
     return before + value + after, len(before)

@@ -51,13 +51,13 @@ class SlidingWindow:
         self.common = set(sorted(frequency, key=lambda word: (-frequency[word], word))[:common_words])
 
     def compute_weight(self, word: str) -> float:
-        """Return the inverse document frequency of a word, in nats; 0 of a sign."""
+        """Return the inverse document frequency of a word in nats; 0 for punctuation."""
         if not any(map(str.isalnum, word)):
             return 0.0
         return math.log((self.contexts + 1) / (self.contexts_with[word] + 1))
 
     def answer(self, question: str, context: str) -> str:
-        """Return the run of words with the best window, as it stands in the context; empty where there is none.
+        """Return the words of the context whose surroundings share most with the question; empty if none do.
 
         A run has no sign, no word of the question and no common word. Its window is as long as question and run
         together, and counts the weights of the question's words. Of equal windows the one whose words are nearer wins,
@@ -80,7 +80,7 @@ class SlidingWindow:
         return best_answer
 
     def _find_candidate_spans(self, words: list[str], question_words: set[str]) -> Iterable[tuple[int, int]]:
-        """Yield where each longest run of words that may be an answer begins, and where it ends."""
+        """Yield begin and end of each run of words without common words, signs and question words."""
         start = None
         for position, word in enumerate([*words, ""]):
             fits = word not in question_words and word not in self.common and any(map(str.isalnum, word))

@@ -84,7 +84,7 @@ def _read_version(value: object) -> SquadVersion | None:
 
 
 def _read_rows(file: str, content: object, with_answers: bool) -> Iterator[dict[str, Any]]:
-    """Yield a row for each question; bad articles, paragraphs and questions are errors, or left out."""
+    """Yield a row for each question of a file's content; bad ones are left out or raise, as the options say."""
     row = numeric = unanswered = 0
     for a, article in enumerate(_require_member(file, content, "data", list, "the file")):
         for title, context, qas, in_paragraph in _read_paragraphs(file, article, f"data[{a}]"):
@@ -129,7 +129,7 @@ def _read_paragraphs(file: str, article: object, location: str) -> Iterator[tupl
 
 
 def _read_identifier(file: str, question: object, location: str) -> str:
-    """Return an id, text or a whole number, as text."""
+    """Return the id of a question, a text or a whole number, as text."""
     found = _require_mapping(file, question, location).get("id")
     if isinstance(found, int) and not isinstance(found, bool):
         return str(found)
@@ -138,7 +138,7 @@ def _read_identifier(file: str, question: object, location: str) -> str:
 
 
 def _read_answers(file: str, question: dict[str, Any], location: str) -> dict[str, list[Any]]:
-    """Return texts and offsets; a question in which `answers` is missing or null has none."""
+    """Return the texts and offsets of a question's answers; empty lists if it has none."""
     answers = [] if question.get("answers") is None else _require_member(file, question, "answers", list, location)
     texts = [_require_member(file, answer, "text", str, f"{location}.answers[{i}]") for i, answer in enumerate(answers)]
     starts = [

@@ -46,7 +46,7 @@ class QuestionAnsweringTask(ZooTask):
     default_optimizer = OptimizerArgs(optimizer="adadelta", learning_rate=0.5)
 
     def tune_threshold(self, validation_scores: dict[str, float]) -> None:
-        """Take the no-answer threshold with the best F1 on validation over; it is saved with the model's config."""
+        """Set the no-answer threshold to the one with the best F1 on validation, and save it in the model's config."""
         if self.model.config.squad_version == "2.0":
             self.no_answer_threshold = self.model.config.no_answer_threshold = validation_scores["best_f1_thresh"]
 
@@ -143,7 +143,7 @@ def evaluate(
     cache_dir: str | None = None,
     progress: bool = True,
 ) -> dict[str, float]:
-    """Score a reader on a split; of a checkpoint the same numbers that its recipe wrote.
+    """Return a question answering model's scores on a split by name; for a checkpoint those of its training.
 
     Args:
         checkpoint: Checkpoint to score, a folder or Hub id with model and tokenizer, or a loaded model.
@@ -188,7 +188,7 @@ def evaluate(
 def score_articles(
     task: QuestionAnsweringTask, data: SquadDataModule, split: str, *, progress: bool = False
 ) -> dict[str, list[float]]:
-    """Return how a reader answers the questions of each article of a split.
+    """Return the scores of a model on the questions of each article of a split.
 
     Questions of one article are not independent of each other, so that an interval of a score is one over articles.
 

@@ -36,7 +36,7 @@ NOISE = 0.01  # variance at the start, of a target scaled to [-1, 1]
 
 
 def _minimize_bounded(objective: Any, start: Numbers, bounds: Numbers) -> tuple[Numbers, float]:
-    """Search as scikit-learn does, but for a bounded number of steps: a mixture's likelihood creeps for thousands."""
+    """Minimize as scikit-learn's Gaussian processes do, but for a bounded number of steps."""
     optimum = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds, options={"maxiter": SEARCH_STEPS})
     return optimum.x, float(optimum.fun)
 
@@ -50,7 +50,7 @@ def _fit_gaussian_process(
     restarts: int = 0,
     search: Callable[..., tuple[Numbers, float]] = _minimize_bounded,
 ) -> Any:
-    """Return a Gaussian process on some rows, whose parameters are those of the largest likelihood that was found."""
+    """Fit a Gaussian process to some rows of features x (N, F) and targets y (N,), by the largest likelihood found."""
     model = GaussianProcessRegressor(
         kernel, optimizer=search, n_restarts_optimizer=restarts, random_state=seed, normalize_y=True
     )
@@ -58,14 +58,14 @@ def _fit_gaussian_process(
 
 
 def _refit_on_all_rows(model: Any, x: Numbers, y: Numbers, rows: npt.NDArray[np.int64]) -> Any:
-    """Return the process with the same parameters on all rows."""
+    """Return a fitted Gaussian process with the same parameters on all rows."""
     if len(rows) == len(x):
         return model
     return GaussianProcessRegressor(model.kernel_, optimizer=None, normalize_y=True).fit(x, y)
 
 
 def _draw_rows_to_search(num_rows: int, seed: int) -> npt.NDArray[np.int64]:
-    """Return the rows on which parameters are searched: all, or, where they are many, some that are drawn."""
+    """Return the rows on which kernel parameters are searched: all, or a random part of many rows."""
     if num_rows <= SEARCHED_ROWS:
         return np.arange(num_rows)
     return np.sort(np.random.default_rng(seed).permutation(num_rows)[:SEARCHED_ROWS])
@@ -162,7 +162,7 @@ class BaselineRun(CountedRun):
 
 
 def _count_parameters(model: Any, num_features: int) -> int:
-    """Return how many numbers a fitted baseline holds: parameters of a kernel, leaves of trees, or weights."""
+    """Return the number of parameters of a fitted baseline: of a kernel, leaves of trees, or weights."""
     if hasattr(model, "kernel_"):
         return len(model.kernel_.theta)
     if isinstance(model, HistGradientBoostingRegressor):

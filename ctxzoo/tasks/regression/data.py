@@ -29,7 +29,7 @@ HELD_OUT = 0.1  # of the rows, for test, and again for validation
 
 
 def draw_random_split(groups: npt.NDArray[np.int64], seed: int, protocol: str) -> dict[str, npt.NDArray[np.int64]]:
-    """Draw a split: a tenth of the groups of rows for test, and with "validation" another tenth to choose the epoch.
+    """Divide groups of rows at random: a tenth for test and, with "validation", a tenth for validation.
 
     With "best_test", the protocol of IKA's code, training has all other rows, and the epoch is chosen on the test rows:
     a score that no one could have had beforehand.
@@ -67,7 +67,7 @@ class Scaling:
 
     @classmethod
     def from_rows(cls, features: Numbers, targets: Numbers) -> Scaling:
-        """Return the maps to [-1, 1] of features (n, I) and targets (n,); a constant one is only shifted."""
+        """Return the scaling to [-1, 1] of features (n, I) and targets (n,); a constant column is only shifted."""
         offsets, scales = _compute_offsets_and_scales(np.column_stack([features, targets]))
         return cls(offsets.tolist(), scales.tolist())
 
@@ -99,7 +99,7 @@ class OneSequence(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
         return 1
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Return (1,) its length, for bucketing."""
+        """Return the length of the only sequence, (1,), to put rows of like length into a batch."""
         return np.array([len(self.inputs)])
 
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
@@ -233,7 +233,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         return self._scaling
 
     def row_indices(self, split: str) -> npt.NDArray[np.int64]:
-        """Return which rows of the sequence a split has.
+        """Return the places of a split's rows in the sequence of all rows.
 
         Raises:
             ValueError: there is no such split.
@@ -241,11 +241,11 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         return self.get_split(self.parts, split)
 
     def scale_all_features(self) -> Numbers:
-        """Return (n, I) all rows as the model reads them; after `setup`."""
+        """Return the scaled features of all rows (n, I), as the model reads them; after `setup`."""
         return self.scaling.scale_features(self.features)
 
     def batches(self, split: str) -> OneSequence:
-        """Return the sequence with the targets of a split.
+        """Return the dataset of a split: the sequence of all rows with the targets of the split.
 
         Raises:
             ValueError: there is no such split.
@@ -256,7 +256,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         return OneSequence(self.scale_all_features(), labels)
 
     def split_dataloader(self, split: str) -> ResumableLoader:
-        """Return a loader of any split; each of several processes reads the whole sequence, and targets of its own.
+        """Return a loader of any split; of several processes each reads all rows and predicts a part of them.
 
         Raises:
             ValueError: there is no such split, or it has fewer rows than there are processes.

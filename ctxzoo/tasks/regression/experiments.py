@@ -110,7 +110,7 @@ class RegressionModel(ModelArgs):
     kl_lambda: float | None = number_field(None, COUNT)
 
     def get_config_changes(self) -> dict[str, Any]:
-        """Return the fields of a configuration that differ from it; the usual p of a variant without one is none."""
+        """Return the config fields that the user changed, by name; p_norm is left out where the variant has none."""
         values = super().get_config_changes()
         if self.variant in ATTENTIONS and self.variant not in PUBLISHED_NORMS and self.p_norm == NORM:
             del values["p_norm"]
@@ -143,7 +143,7 @@ def get_dataset_arguments(name: str, config_name: str | None = None) -> dict[str
 
 
 def build_paper_experiment(architecture: str = ARCHITECTURE, variant: str = "ikan_direct") -> Experiment:
-    """Return the settings of IKA's code, but for the blocks of the kernel encoder, which are pre-norm with GELU."""
+    """Return the settings of Implicit Kernel Attention's code (Song et al. 2021); but blocks are pre-norm with GELU."""
     return Experiment(
         problem=PROBLEM,
         recipe="",
@@ -173,13 +173,13 @@ def build_default_experiment(architecture: str, variant: str) -> Experiment:
 
 
 def set_dataset(experiment: Experiment, dataset: str) -> Experiment:
-    """Return the experiment on one of the four sets, or on any other Hub id, folder or file."""
+    """Return a copy of the experiment on one of the four datasets, or on any other Hub id, folder or file."""
     data: Any = experiment.data
     return experiment.copy_with(**get_dataset_arguments(dataset, data.config_name))
 
 
 def set_attention(experiment: Experiment, variant: str, dataset: str) -> Experiment:
-    """Return the experiment with a way to attend, and with the p of IKA's code for a dataset where none is given.
+    """Return a copy of the experiment with another kind of attention, and the authors' p-norm for the dataset.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
@@ -194,7 +194,7 @@ def set_attention(experiment: Experiment, variant: str, dataset: str) -> Experim
 
 
 def check_protocol_fits_splits(experiment: Experiment) -> None:
-    """Refuse a protocol that does not go with the splits.
+    """Raise an error if the way to divide rows does not go with the splits that are there.
 
     Raises:
         ValueError: "best_test" for other than random splits, or to score validation.

@@ -22,7 +22,7 @@ TRUTH = {"true": 1.0, "false": 0.0}  # as columns of truth values are read in tr
 
 
 def predict_rows(checkpoint: str | Path | PreTrainedModel, rows: Sequence[Sequence[float]]) -> list[float]:
-    """Predict the target of each row, in its unit.
+    """Predict the target of each row, in the unit of the target.
 
     The rows are read as one sequence, behind those of the training that the model keeps: what is predicted for one
     depends a little on the others.
@@ -60,7 +60,7 @@ class NumberAnswers:
         self.rows = 0
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer | None]:
-        """Return the answers to rows, in their order; None for a row that is left out.
+        """Predict the target of each row and return the answers in order; None for a row that is left out.
 
         Raises:
             TextFormatError: Columns are missing, all of which are named; a row holds what is no finite number.
@@ -116,7 +116,7 @@ class RegressionPipeline(RowPipeline):
 
 
 def _parse_finite_number(column: str, value: Any) -> float:
-    """Return a number as it is, or as it is written.
+    """Return the value of a column, a number or its text, as a float.
 
     Raises:
         ValueError: It is none, or not finite.

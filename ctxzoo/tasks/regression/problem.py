@@ -140,7 +140,7 @@ class Regression(Problem, TaskCommands):
         )
 
     def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
-        """Return the LightningModule; its model keeps scaling and rows of the training, to read these beside others."""
+        """Build the LightningModule, whose model keeps scaling and training rows to predict others beside them."""
         import numpy as np
         import torch
 
@@ -224,7 +224,7 @@ def _note_features_and_target(dataset: str, checked: RegressionSplits) -> None:
 
 
 def _advise_on_identifiers(column: Numbers) -> str:
-    """Return advice on a feature of distinct whole numbers: it may be an identifier, or times."""
+    """Return advice on a feature of distinct whole numbers, which may be a row's id or its time."""
     begin, end = float(column.min()), float(column.max())
     for unit, number in UNITS.items():
         if TIMES[0] * number <= begin and end < TIMES[1] * number:

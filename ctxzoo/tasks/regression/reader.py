@@ -165,7 +165,7 @@ def check_rows(
     *,
     origin: str = "the data",
 ) -> RegressionSplits:
-    """Check splits that are already loaded.
+    """Check splits that are already loaded and return their features and targets as arrays.
 
     Args:
         splits: Loaded dataset of each split, by split name; all have the same columns.
@@ -235,7 +235,7 @@ def group_rows(checked: RegressionSplits, group_column: str | None = None) -> Ro
 
 
 def read_feature_columns(checks: RowChecks, table: pa.Table, names: list[str]) -> Numbers:
-    """Return (n, I) the features of these names; what stands in rows that `checks` leaves out does not count.
+    """Return the features (n, I) in the named columns; rows that `checks` leaves out get any value.
 
     Raises:
         TextFormatError: a column is missing, or, unless the row is left out, holds something else than finite numbers.
@@ -253,7 +253,7 @@ def read_feature_columns(checks: RowChecks, table: pa.Table, names: list[str]) -
 
 
 def read_number_column(checks: RowChecks, table: pa.Table, name: str) -> Numbers:
-    """Return (n,) the finite numbers of a column; what stands in rows that `checks` leaves out does not count.
+    """Return the finite numbers (n,) of a column; rows that `checks` leaves out get any value.
 
     Raises:
         TextFormatError: no row holds a number, or, unless they are left out, some hold something else.

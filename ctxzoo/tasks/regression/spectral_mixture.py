@@ -45,7 +45,7 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
     def from_random_frequencies(
         cls, components: int, x: Numbers, variance: float, seed: int, reach: float = 1.0
     ) -> SpectralMixture:
-        """Return a kernel whose frequencies are drawn up to one of `reach`.
+        """Return a kernel with random frequencies for features x, the highest limited by `reach`.
 
         Args:
             components: Number Q of mixture components.
@@ -84,7 +84,7 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
         return Hyperparameter("deviations", "numeric", self.parameter_bounds, len(self.deviations))
 
     def __call__(self, X: Numbers, Y: Numbers | None = None, eval_gradient: bool = False) -> Any:
-        """Return the kernel of rows X (n, D) and Y (k, D), and its gradient by the logarithms of the parameters."""
+        """Return the kernel (n, k) of rows X (n, D) and Y (k, D), and its gradient by the log parameters."""
         right = X if Y is None else Y
         size = X.shape[1]
         means, deviations = (np.reshape(values, (-1, size)) for values in (self.means, self.deviations))
@@ -114,7 +114,7 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
         return total, np.stack([*by_deviation, *by_mean, *by_weight], axis=2)
 
     def diag(self, X: Numbers) -> Numbers:
-        """Return (n,) the kernel of each row with itself."""
+        """Return the kernel (n,) of each row with itself."""
         found: Numbers = np.full(len(X), float(np.sum(self.weights)))
         return found
 
@@ -197,29 +197,31 @@ class _PairedRows(NamedTuple):
     of_sine: torch.Tensor
 
     def compute_differences(self, block: slice) -> torch.Tensor:
-        """Return the differences of features."""
+        """Return the differences of the features of a block of rows and all later rows."""
         return self.columns[:, block, None] - self.columns[:, None, block.start :]
 
     def compute_cosines(self, q: int, block: slice) -> torch.Tensor:
-        """Return the cosines of the differences of the q-th component's angles."""
+        """Return the cosines of the angle differences of component q, for a block of rows and all later rows."""
         cosine, sine = self.of_cosine[q], self.of_sine[q]
         first = cosine[:, block, None] * cosine[:, None, block.start :]
         return first.addcmul_(sine[:, block, None], sine[:, None, block.start :])
 
     def compute_sines(self, q: int, block: slice) -> torch.Tensor:
-        """Return the sines of the same differences."""
+        """Return the sines of the angle differences of component q, for a block of rows and all later rows."""
         cosine, sine = self.of_cosine[q], self.of_sine[q]
         first = sine[:, block, None] * cosine[:, None, block.start :]
         return first.addcmul_(cosine[:, block, None], sine[:, None, block.start :], value=-1)
 
 
 def _compute_gaussian_decays(squares: torch.Tensor, deviations: torch.Tensor) -> torch.Tensor:
-    """Return exp(-2 pi^2 sum_d t_d^2 v_qd^2), (Q, ...), of squared differences (D, ...) and deviations (Q, D)."""
+    """Return the decay of each component, exp(-2 pi^2 sum_d t_d^2 v_qd^2), from squared differences (D, ...) and
+    deviations (Q, D).
+    """
     return torch.exp(-2 * math.pi**2 * torch.tensordot(deviations.square(), squares, dims=1))
 
 
 def _split_rows_into_blocks(num_rows: int) -> Iterator[slice]:
-    """Yield blocks of rows, which have about `PIECE` pairs with themselves and all that follow."""
+    """Yield slices of rows, each with about `PIECE` pairs of a row in it and a later one, to bound memory."""
     begin = 0
     while begin < num_rows:
         end = min(num_rows, begin + max(1, PIECE // (num_rows - begin)))
@@ -230,6 +232,6 @@ def _split_rows_into_blocks(num_rows: int) -> Iterator[slice]:
 def _compute_kernel(
     differences: torch.Tensor, weights: torch.Tensor, means: torch.Tensor, deviations: torch.Tensor
 ) -> torch.Tensor:
-    """Return (P,) the kernel of gaps (P, D), by components (Q,) and (Q, D)."""
+    """Return the kernel (P,) of P differences (P, D), from component weights (Q,), means and deviations (Q, D)."""
     waves = torch.stack([torch.cos(differences * (2 * math.pi * mean)).prod(dim=1) for mean in means])
     return weights @ (_compute_gaussian_decays(differences.T.square(), deviations) * waves)

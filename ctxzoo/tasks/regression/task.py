@@ -92,7 +92,7 @@ class RegressionTask(ZooTask):
         return scores.compute()
 
     def _get_predictions_and_targets(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return predictions and targets of the rows that have one, in the unit of the target."""
+        """Return predictions and targets (n,) of the rows of a batch that have a target, in its unit."""
         inputs = {name: value for name, value in select_model_inputs(batch).items() if name != "labels"}
         rows = (~batch["labels"].isnan()).any(dim=2).any(dim=0).nonzero().squeeze(1)
         labels = batch["labels"].index_select(1, rows)
@@ -118,7 +118,7 @@ def evaluate(
     accelerator: str = "auto",
     progress: bool = True,
 ) -> dict[str, float]:
-    """Score a regression on a split; of a checkpoint the same numbers that its recipe wrote.
+    """Return a regression model's scores on a split by name; for a checkpoint those that its training reported.
 
     All rows of the dataset are read as one sequence, as in training; give the splits that it had then.
 

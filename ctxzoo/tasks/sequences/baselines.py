@@ -28,7 +28,7 @@ Baseline = Callable[[Sequence[Items], int], Scorer]
 
 
 def compute_popularity(sequences: Sequence[Items], num_items: int) -> Scores:
-    """Return how often each item stands in training sequences, below 1 in sum; -1 for padding.
+    """Return for each item a number below 1 that grows with its count in training, to break ties; -1 for padding.
 
     Added to whole counts it orders those that tie, and no others.
     """
@@ -39,19 +39,19 @@ def compute_popularity(sequences: Sequence[Items], num_items: int) -> Scores:
 
 
 def build_popularity_scorer(sequences: Sequence[Items], num_items: int) -> Scorer:
-    """Return a scorer by popularity (POP): how often an item stands in training sequences."""
+    """Return a function that scores items by their count in training (POP), whatever the session."""
     popular = compute_popularity(sequences, num_items)
     return lambda history: popular
 
 
 def build_session_popularity_scorer(sequences: Sequence[Items], num_items: int) -> Scorer:
-    """Return a scorer by how often an item stands in the session so far (S-POP); ties by popularity."""
+    """Return a function that scores items by their count in the session so far (S-POP); ties by popularity."""
     popular = compute_popularity(sequences, num_items)
     return lambda history: popular + np.bincount(history, minlength=num_items + 1)
 
 
 def build_item_knn_scorer(sequences: Sequence[Items], num_items: int) -> Scorer:
-    """Return a scorer by the cosine of training sequences with an item and with the last one (item-kNN).
+    """Return a function that scores items by cosine to the last item over training sequences (item-kNN).
 
     Ties are broken by popularity. An item has no neighbour in itself (Hidasi et al. 2016).
     """
@@ -67,14 +67,14 @@ def build_item_knn_scorer(sequences: Sequence[Items], num_items: int) -> Scorer:
 
 
 def build_markov_scorer(sequences: Sequence[Items], num_items: int) -> Scorer:
-    """Return a scorer by how often an item followed the last one in training (Markov chain); ties by popularity."""
+    """Return a function that scores items by how often they followed the last one in training (Markov chain)."""
     popular = compute_popularity(sequences, num_items)
     followed = _count_pairs(num_items, [(sequence[:-1], sequence[1:]) for sequence in sequences])
     return lambda history: popular + followed[history[-1]].toarray()[0]
 
 
 def _count_pairs(num_items: int, pairs: Sequence[tuple[Items, Items]]) -> sparse.csr_matrix:
-    """Return (num_items + 1, num_items + 1) how often each pair is there; of many items most have none."""
+    """Return a sparse matrix (num_items + 1, num_items + 1) of how often each pair of items occurs."""
     first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
     shape = (num_items + 1, num_items + 1)
     return sparse.csr_matrix((np.ones(len(first)), (first, second)), shape=shape)
@@ -97,7 +97,7 @@ EVENT_BASELINES: Mapping[str, Baseline] = MappingProxyType(
 def score_baseline(
     scorer: Scorer, sequences: Sequence[Items], scores: SequenceScores, remaining: RemainingTime | None = None
 ) -> dict[str, float]:
-    """Return scores over all predictions of sequences, but for nats, which counts have not.
+    """Return the scores of a counted model over all predictions in sequences; it has no loss in nats.
 
     Args:
         scorer: Function from a history, an array (T,) of T item ids, to the scores of all items.
@@ -126,7 +126,7 @@ class CountedSessions(CountedRun):
 
     @property
     def counts_unknown_as_misses(self) -> bool:
-        """Whether targets that it cannot name count, see `add_unknown_targets`.
+        """Whether targets that the model cannot name count as misses, see `add_unknown_targets`.
 
         They do in rows of a user's own; else the scores are means over the known ones, as published results have it.
         """

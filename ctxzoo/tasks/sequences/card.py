@@ -28,7 +28,7 @@ model = get_class_from_dynamic_module(head, repo).from_pretrained(repo)"""
 
 
 def _add_metrics_of_known_targets(scores: Mapping[str, Metric], things: str) -> dict[str, Metric]:
-    """Return scores with nats behind them, and the scores over known targets alone."""
+    """Return the metrics to show, with the loss and with the scores over known targets alone."""
     known_metrics = {
         f"{name}_known": Metric(score.hub_type, f"{score.name}, known {things} alone", is_score=False)
         for name, score in scores.items()
@@ -82,7 +82,7 @@ class SequenceCard(TaskCard):
         )
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the `example_keys`: names in the rows of `history`, times where there are any, and what comes next."""
+        """Return what comes next after an example's history, and the history, under the keys in `example_keys`."""
         names = model.config.get_row_names()
         arguments: list[list[Any]] = [[names[min(row, len(names)) - 1] for row in inputs["history"]]]
         if TIMES in self.example_keys:
@@ -102,7 +102,7 @@ class SequenceCard(TaskCard):
 
 
 def _find_longest_sequence(data: Any) -> Any:
-    """Return the longest sequence of validation, or of the training where there is none."""
+    """Return the longest sequence of validation, or of train without validation data."""
     return max(data.sequences("validation" if "validation" in data.splits else "train"), key=len)
 
 

@@ -58,7 +58,7 @@ Piece = TypeVar("Piece", Session, History)
 
 
 def collate_sessions(sessions: Sequence[Session]) -> dict[str, torch.Tensor]:
-    """Return a batch of model inputs with what is to be predicted: each item of a session from those before it.
+    """Return sessions as a padded batch: items as inputs, and for each the item after it as label.
 
     Args:
         sessions: List of B sessions, each an array of the ids of its items in order, two or more.
@@ -74,7 +74,7 @@ def collate_sessions(sessions: Sequence[Session]) -> dict[str, torch.Tensor]:
 
 
 def collate_histories(histories: Sequence[History]) -> dict[str, torch.Tensor]:
-    """Return a batch of model inputs with labels.
+    """Return histories as a padded batch: events and times as inputs, and events as labels.
 
     Args:
         histories: List of B histories, event ids with their times.
@@ -98,7 +98,7 @@ def _pad_rows(rows: Sequence[npt.NDArray[Any]], dtype: torch.dtype) -> torch.Ten
 
 
 def compute_median_gap(histories: Sequence[History]) -> float:
-    """Return the median gap between the events of a history; where it is 0, that of gaps above 0; 1 without any.
+    """Return the median time between events, to scale times; if it is 0 that of gaps above 0, and 1 without any.
 
     0, as of people who do several things in one second, is no unit of time.
     """
@@ -120,7 +120,7 @@ class SequenceBatches(Dataset[dict[str, torch.Tensor]]):
         return len(self.pieces)
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Return (n,) the number of things that are read of each sequence, for bucketing."""
+        """Return how many items or events of each sequence are read (n,), to put like lengths into a batch."""
         return np.array([len(piece) - self.unread for piece in self.pieces])
 
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
@@ -213,7 +213,7 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         return tuple(self._sequences)
 
     def sequences(self, split: str) -> list[Piece]:
-        """Return the pieces of a split that have something to predict.
+        """Return the sequences of a split that have something to predict, long ones in pieces.
 
         Raises:
             ValueError: there is no such split.
@@ -221,11 +221,11 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         return self.get_split(self._sequences, split)
 
     def get_ids(self, split: str) -> list[npt.NDArray[np.int64]]:
-        """Return the ids of the things of each piece of a split; errors as of `sequences`."""
+        """Return the item or event ids of each sequence of a split; errors are those of `sequences`."""
         return [piece.events if isinstance(piece, History) else piece for piece in self.sequences(split)]
 
     def setup(self, stage: str | None = None) -> None:
-        """Give each thing an id, and split the sequences into pieces, on every process."""
+        """Give each item or event an id, and cut long sequences into pieces, on every process."""
         if self._sequences:
             return
         splits, things, column = self.load_checked_data().splits, self.kind.things, self.kind.columns[0]
@@ -330,7 +330,7 @@ class HistoryDataModule(SequencesDataModule[History]):
         super().__init__(dataset, names=event_names, batch_size=batch_size, eval_batch_size=eval_batch_size, **further)
 
     def model_sizes(self) -> dict[str, Any]:
-        """The fields of a model's config that follow from the training: events, how many are read, and the clock."""
+        """The fields of a model's config that follow from train: events, history length and scale of time."""
         histories = self.sequences("train")
         unit = compute_median_gap(histories)
         longest = max(float(history.times[-1] - history.times[0]) for history in histories)

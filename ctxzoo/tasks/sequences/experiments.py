@@ -101,8 +101,8 @@ class EventModel(ModelArgs):
 
 
 def build_session_paper_experiment(architecture: str, variant: str) -> Experiment:
-    """Return the settings of HCRNN's authors, but for the batches: 16 whole sessions, every position of which is
-    trained at once, in place of 512 prefixes drawn from all sessions.
+    """Return the settings of the authors of HCRNN (Song et al. 2019), but with batches of 16 whole sessions, every
+    position of which is trained at once, in place of 512 prefixes drawn from all sessions.
     """
     model_values: dict[str, Any] = {"sigmoid_scores": False}
     if architecture == "hcrnn":

@@ -21,7 +21,7 @@ Kernel = NDArray[np.float64]
 
 
 def drift_gates(model: ZooPreTrainedModel, history: Sequence[str | int]) -> NDArray[np.float32]:
-    """Return the drift gate of HCRNN at each step and unit of a history: how much of the state it keeps there.
+    """Return the drift gate of HCRNN at each step and unit of a session: how much of its state it keeps there.
 
     Args:
         model: HCRNN of version 2, whose reset gate is returned, or of version 3.
@@ -74,7 +74,7 @@ def draw_drift(
 
 
 def topic_items(model: ZooPreTrainedModel, k: int = 5) -> list[list[tuple[str, float]]]:
-    """Return the items that each topic is about, with the weight of the topic in a session of that item alone.
+    """Return for each topic of HCRNN the k items whose sessions are most about it, with the topic's weight there.
 
     The global context θ of a session of one item is softmax(μ); an item stands with a topic by its θ there.
 
@@ -108,7 +108,7 @@ def topic_items(model: ZooPreTrainedModel, k: int = 5) -> list[list[tuple[str, f
 def time_kernel(
     model: ZooPreTrainedModel, history: Sequence[str | int], timestamps: Sequence[Any]
 ) -> tuple[Kernel, Kernel, Kernel]:
-    """Return K of the times of a history, how alike two of them are to LSTE, and its factors.
+    """Return the time kernel of LSTE, how alike two times of a history are to the model, and its factors.
 
     Args:
         model: Time encoder with position="lste" and a head that predicts events.
@@ -144,7 +144,7 @@ def draw_time_kernel(
     *,
     title: str | None = None,
 ) -> None:
-    """Draw K over a history as a PNG file, and beside it K(t, t), the local power, over time.
+    """Draw the time kernel K of LSTE over a history as a PNG file, with its diagonal K(t, t) over time.
 
     Args:
         model, history, timestamps: Model, names of the events in temporal order, and their times, as in `time_kernel`.

@@ -25,7 +25,7 @@ def recommend(
     *,
     only_new: bool = False,
 ) -> list[tuple[str, float]]:
-    """Return the k items that are likeliest to come after a history, the likeliest first.
+    """Return the k items that most likely come next after a session's items, likeliest first.
 
     Args:
         checkpoint: Checkpoint folder or Hub id, or a loaded model, whose method `recommend` does the same.
@@ -54,7 +54,7 @@ def next_events(
     timestamps: Sequence[Any],
     k: int | None = None,
 ) -> list[tuple[str, float]]:
-    """Return the k events that are likeliest to come after a history, the likeliest first.
+    """Return the k events that most likely come next after a history, likeliest first.
 
     Args:
         checkpoint: Checkpoint folder or Hub id, or a loaded model, whose method `next_events` does the same.
@@ -98,7 +98,7 @@ class SequenceAnswers:
         self.left_out = self.without_history = 0
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer]:
-        """Return the answers to rows of `stream_sequences`, in order; things and times are taken out of the rows."""
+        """Predict what follows each row of `stream_sequences`; items and times are taken out of the rows."""
         kind, verb = self.kind, "recommended" if self.kind is SESSIONS else "predicted"
         answers = [self._answer_row(row) for row in rows]
         record_note(stream.name, f"{kind.things} that the model does not know, left out of what is read", self.left_out)
@@ -172,7 +172,7 @@ class EventPipeline(RowPipeline):
 
 
 def stream_sequences(kind: SequenceKind, source: Path, columns: Mapping[str, str | None]) -> RowStream:
-    """Return the sequences of a file, folder or Hub id: the user, under the name of its column, things and times.
+    """Yield the sessions or histories of a file, folder or Hub id as rows with name, items or events, and times.
 
     Args:
         kind: Kind of sequence: sessions of items, or histories of timed events.

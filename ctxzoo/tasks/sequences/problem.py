@@ -82,7 +82,7 @@ class SequenceProblem(Problem, TaskCommands):
         return OwnRows(splits=checked.splits, **vars(group_equal_sequences(self.kind, checked)))
 
     def build_data_module(self, experiment: Experiment) -> Any:
-        """Return the data; where a checkpoint goes on, with things in the rows that it has for them."""
+        """Build the DataModule; a training that continues keeps the ids of the checkpoint's items."""
         from ctxzoo.tasks.sequences.data import HistoryDataModule, SessionDataModule
 
         data: Any = experiment.data
@@ -126,7 +126,7 @@ class SequenceProblem(Problem, TaskCommands):
     def score(
         self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
     ) -> dict[str, dict[str, float]]:
-        """Return split to scores; of a user's rows unknown targets are misses, published results leave them out."""
+        """Return the scores of each split by name; only in users' own data do unknown targets count as misses."""
         from ctxzoo.tasks.sequences.task import add_unknown_targets
 
         misses = bool(experiment.data.rows)
@@ -177,7 +177,7 @@ class SequenceProblem(Problem, TaskCommands):
         report_written_answers(options, format_count(number, self.kind.several))
 
     def parse_history(self, text: str) -> tuple[Any, ...]:
-        """Return the things of a history as it is typed, and their times where the problem has any."""
+        """Parse a history typed on the command line into item names, and times if the problem has them."""
         return ([name.strip() for name in text.split(BETWEEN)],)
 
 
@@ -224,7 +224,7 @@ class SessionRecommendation(SequenceProblem):
         return make(architecture, variant).copy_with(monitor=self.objective)
 
     def collect_scores_per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
-        """Return the fields of `SessionScore`, without the row, for each session of the scored splits."""
+        """Return the scores of each session of the scored splits, by `SessionScore` field."""
         from ctxzoo.tasks.sequences.task import session_scores
 
         sessions = {split: session_scores(task.model, data, split) for split in splits}
@@ -273,7 +273,7 @@ class NextEvent(SequenceProblem):
         return make(architecture, variant)
 
     def parse_history(self, text: str) -> tuple[Any, ...]:
-        """Return events and times of a history as it is typed; times are read as those of a file of events.
+        """Parse a history typed on the command line into events and times.
 
         Raises:
             ValueError: an event without a time; times that are none.

@@ -89,7 +89,7 @@ def read_sequences(
 def load_sequences(
     kind: SequenceKind, dataset: str, data_dir: str | None = None, columns: EventColumns | None = None
 ) -> dict[str, datasets.Dataset]:
-    """Return the splits of a dataset, things by name; arguments and errors as in `read_sequences`."""
+    """Load the splits of a dataset unchecked, with names in place of ids; errors as in `read_sequences`."""
     if dataset == SAMPLE:
         return dict(sample_sessions() if kind is SESSIONS else sample_histories())
     event_columns = columns or EventColumns()
@@ -124,7 +124,7 @@ def load_sequences(
 def check_sequences(
     kind: SequenceKind, splits: Mapping[str, datasets.Dataset], *, origin: str = "the data"
 ) -> SequenceSplits:
-    """Check splits that are already loaded and put their columns into the one form of `SequenceSplits`.
+    """Check splits that are already loaded and return them with the columns of `SequenceSplits`.
 
     Args:
         kind: Kind of sequence: `SESSIONS` of items, or `HISTORIES` of timed events.
@@ -145,7 +145,7 @@ def group_equal_sequences(kind: SequenceKind, checked: SequenceSplits) -> RowGro
 
 
 def _read_events(path: Path, columns: EventColumns) -> pa.Table:
-    """Return the rows of a file, in which times that are text are numbers, dates or times where all of them are."""
+    """Read a file of events; if all its times are numbers, dates or times as text, they are parsed."""
     kind = get_unpacked_suffix(path)
     if kind not in EVENT_FILES:
         raise DatasetFileError(f"{path} is no {', '.join(EVENT_FILES)} file; name one, a folder, or a Hub id")
@@ -167,7 +167,7 @@ def _list_row_names(split: datasets.Dataset, kind: SequenceKind) -> list[str]:
 def _group_events_by_user(
     kind: SequenceKind, location: str, table: pa.Table, columns: EventColumns
 ) -> dict[str, list[Any]]:
-    """Return the events of each user in the order of time, in the columns of the kind; users by their first events.
+    """Return one row for each user with its events by time, users in the order of their first events.
 
     Users and items are text, as the file writes them. A row in which one of the three is missing, or whose time is
     none or of another kind than most (a number among dates), is an error; with `--skip_bad` it is left out. Events of
@@ -213,7 +213,7 @@ def _group_events_by_user(
 
 
 def _find_wrong_times(times: pa.ChunkedArray, is_good: npt.NDArray[np.bool_]) -> Iterable[tuple[int, str]]:
-    """Yield the good rows whose time is none, or of another kind than most, and what is wrong with each."""
+    """Yield each good row whose time is missing or in another format than most, with what is wrong."""
     if pa.types.is_floating(times.type):
         finite = np.isfinite(times.to_numpy(zero_copy_only=False).astype(np.float64))
         yield from ((row, f"; expected {TIMES_AS}") for row in np.flatnonzero(~finite & is_good).tolist())
@@ -230,7 +230,7 @@ def _find_wrong_times(times: pa.ChunkedArray, is_good: npt.NDArray[np.bool_]) ->
 
 
 def _classify_time(text: str) -> str | None:
-    """Return the kind of time that a text is, such as a date, or None; times of two kinds have no order."""
+    """Return the format of a time as text, such as a date; None if it is none. Formats cannot be mixed."""
     try:
         return "numbers" if "_" not in text and math.isfinite(float(text)) else None
     except ValueError:
@@ -241,7 +241,7 @@ def _classify_time(text: str) -> str | None:
 
 
 def convert_to_seconds(times: Sequence[Any]) -> list[float]:
-    """Return times as a file of events with them in a column is read: numbers as they are, dates as seconds since 1970.
+    """Convert times as a file of events has them to numbers: dates to seconds since 1970, numbers stay.
 
     Args:
         times: Numbers, or dates and times of Python, numpy or pandas, or any of these as text.
@@ -262,7 +262,7 @@ def convert_to_seconds(times: Sequence[Any]) -> list[float]:
 
 
 def _convert_times_to_numbers(location: str, times: pa.ChunkedArray) -> list[float]:
-    """Return numbers as they are, and dates and times as seconds since 1970; others, and NaN, are an error."""
+    """Convert a column of times to numbers: dates to seconds since 1970; others and NaN are an error."""
     if pa.types.is_date(times.type) or pa.types.is_timestamp(times.type):
         micro = times.cast(pa.timestamp("us", tz=getattr(times.type, "tz", None))).cast(pa.int64())
         return [value / MICROSECONDS for value in micro.to_pylist()]
@@ -281,7 +281,7 @@ def _convert_times_to_numbers(location: str, times: pa.ChunkedArray) -> list[flo
 def _load_names_by_id(
     dataset: str, data_dir: str | None, config: str, id_column: str, name_columns: Sequence[str]
 ) -> dict[int, str] | None:
-    """Return id to name, where a dataset has a configuration of names; what shares its name has its id behind it."""
+    """Return names by id from the dataset's table of names, if it has one; equal names get their id added."""
     try:
         table = load_splits(dataset, data_dir, config)["train"]
     except ValueError:  # there is no such configuration
@@ -340,7 +340,7 @@ def _check_split(kind: SequenceKind, location: str, split: datasets.Dataset) -> 
 def _read_list_column(
     location: str, table: pa.Table, column_name: str, expected: str
 ) -> tuple[npt.NDArray[np.int64], pa.Array]:
-    """Return the lengths of a column of lists, and their values one after another."""
+    """Return the lengths (rows,) of the lists in a column, and all their values in one array."""
     if column_name not in table.column_names:
         raise TextFormatError(f"{location}: no column {column_name!r}; there are {table.column_names}")
     column = cast_to_plain_type(table.column(column_name)).combine_chunks()

@@ -49,7 +49,7 @@ class SequenceScores(Scores):
         self.nll = MeanMetric(nan_strategy="disable")
 
     def update(self, logits: torch.Tensor, labels: torch.Tensor) -> None:
-        """Add predictions: logits (n, N) of all items and the items that came (n,)."""
+        """Add n predictions: logits (n, N) of all N items, and the items that came next (n,)."""
         self.nll.update(F.cross_entropy(logits, labels, reduction="none"))
         for name, metric in self.named_children():
             if name != "nll":
@@ -128,7 +128,7 @@ class SequenceTask(ZooTask):
 
     @abstractmethod
     def compute_logits_and_labels(self, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the scores of all things (B, T, N) and the things that came (B, T), -100 where nothing is predicted.
+        """Return logits of all N items (B, T, N) and the items that came next (B, T), -100 for none.
 
         Args:
             inputs: Input tensors of the model, and the tensor `labels` of the batch.
@@ -219,7 +219,7 @@ def evaluate_sessions(
     accelerator: str = "auto",
     progress: bool = True,
 ) -> dict[str, float]:
-    """Score a recommender on a split; of a checkpoint the same numbers that its training wrote.
+    """Return a recommender's scores on a split by name; for a checkpoint those that its training reported.
 
     Every item of every session but the first is to be predicted. Those that the model does not know, by their names,
     are misses, and so are those before which it knows none; from the history of the others unknown items are left out.
@@ -272,7 +272,7 @@ def evaluate_histories(
     accelerator: str = "auto",
     progress: bool = True,
 ) -> dict[str, float]:
-    """Score a model of next events on a split; of a checkpoint the same numbers that its training wrote.
+    """Return the scores of a model of next events on a split by name; for a checkpoint those of its training.
 
     Every event of every history but the first is to be predicted. Unknown ones count as unknown items do, see
     `ctxzoo.tasks.session_recommendation.evaluate`.
@@ -323,7 +323,7 @@ def _evaluate_sequences(
 def add_unknown_targets(
     scores: Mapping[str, float], targets: int, unknown: int, are_misses: bool = True
 ) -> dict[str, float]:
-    """Return scores of `SequenceScores` in which targets that a model cannot name are misses.
+    """Return `SequenceScores` scores in which targets that a model cannot name count as misses.
 
     Args:
         scores: Metric values, by name, averaged over the targets that the model knows.
@@ -364,7 +364,7 @@ class SessionScore:
 def session_scores(
     model: PreTrainedModel, data: SessionDataModule, split: str = "test", *, accelerator: str = "auto"
 ) -> list[SessionScore]:
-    """Return the score of each session of a split, by row, for paired tests of two models; ties are pessimistic.
+    """Return the score of each session of a split, by row, for paired tests; a tie counts as a worse rank.
 
     Args:
         model: Recommendation model that predicts the next item of a session.

@@ -23,19 +23,19 @@ PENALTIES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0)  # inverse, of scikit-learn's lo
 
 
 def list_training_votes(data: VoteDataModule) -> tuple[Probabilities, Probabilities]:
-    """Return two matrices (bills, legislators) of ones and zeros: training votes that are yeas, and all votes."""
+    """Return two matrices of 0 and 1 (bills, legislators): the yeas in training, and all votes in training."""
     cells = data.observed.astype(np.float64)
     return np.nan_to_num(cells), (~np.isnan(cells)).astype(np.float64)
 
 
 def group_legislators_by_party(data: VoteDataModule) -> dict[str, npt.NDArray[np.int64]]:
-    """Return the legislators of each party."""
+    """Return for each party the columns of its legislators."""
     groups = np.array(data.groups)
     return {group: np.flatnonzero(groups == group) for group in sorted(set(data.groups))}
 
 
 def compute_bill_rates(data: VoteDataModule) -> Probabilities:
-    """Predict for each bill the fraction of yeas in its training votes; for a bill without votes, that of all bills."""
+    """Return each bill's fraction of yeas in its training votes (bills, legislators); without votes that of all."""
     yea, has_vote = list_training_votes(data)
     rate = (yea.sum(axis=1) + HALF) / (has_vote.sum(axis=1) + 2 * HALF)
     rate[has_vote.sum(axis=1) == 0] = yea.sum() / has_vote.sum()
@@ -44,7 +44,7 @@ def compute_bill_rates(data: VoteDataModule) -> Probabilities:
 
 
 def compute_party_rates(data: VoteDataModule) -> Probabilities:
-    """Predict for each party the fraction of yeas in its training votes, whatever the bill."""
+    """Return for each party the fraction of yeas in its training votes (bills, legislators), whatever the bill."""
     yea, has_vote = list_training_votes(data)
     rates = np.zeros_like(yea)
     for rows in group_legislators_by_party(data).values():
@@ -53,7 +53,7 @@ def compute_party_rates(data: VoteDataModule) -> Probabilities:
 
 
 def compute_bill_party_rates(data: VoteDataModule) -> Probabilities:
-    """Predict for each party and bill the fraction of yeas, with a half added to yeas and to nays."""
+    """Return the fraction of yeas of each party on each bill (bills, legislators), half a yea and half a nay added."""
     yea, has_vote = list_training_votes(data)
     rates = np.zeros_like(yea)
     for rows in group_legislators_by_party(data).values():
@@ -63,7 +63,7 @@ def compute_bill_party_rates(data: VoteDataModule) -> Probabilities:
 
 
 def fit_tfidf_by_party(data: VoteDataModule) -> Probabilities:
-    """Predict by a logistic regression for each party, fitted on TF-IDF of bills' words and the training votes.
+    """Fit a logistic regression on TF-IDF for each party and return the probabilities of a yea.
 
     Its penalty is the one of `PENALTIES` with the highest log-likelihood on validation, where there is such a split.
     """
@@ -117,7 +117,7 @@ def count_baseline_parameters(baseline: str, data: VoteDataModule) -> int:
 
 
 def score_baseline(probabilities: Probabilities, cells: npt.NDArray[np.float32]) -> dict[str, float]:
-    """Return the scores of `VoteScores` over the votes of a split (bills, legislators)."""
+    """Return the scores of probabilities of a yea against the votes of a split, both (bills, legislators)."""
     scores = VoteScores()
     scores.update(torch.logit(torch.from_numpy(np.array(probabilities))), torch.from_numpy(cells))
     return scores.compute()

@@ -35,7 +35,7 @@ def build_vocabulary(
     max_fraction: float = MAX_FRACTION,
     max_words: int = MAX_WORDS,
 ) -> list[str]:
-    """Return the words of texts of bills that a model reads, sorted.
+    """Return the words of the bills' texts that a model reads, sorted.
 
     Left out are stop words, `OUTCOME_WORDS`, single letters, words of fewer than `min_bills` texts and of more than
     `max_fraction` of them; of more than `max_words` others the most frequent stay.
@@ -64,7 +64,7 @@ def count_words_in_texts(texts: Sequence[str], words: Sequence[str]) -> csr_arra
 
 
 def get_model_names(config: Any) -> dict[str, Any]:
-    """Return the arguments of `VoteDataModule` that let data meet a model by names: legislators, bills and words."""
+    """Return the `VoteDataModule` arguments by which data gets the legislators, bills and words of a trained model."""
     return {
         "legislator_names": [config.get_legislator_name(row) for row in range(config.num_legislators)],
         "known_bills": config.get_bill_names(),
@@ -85,7 +85,7 @@ class VoteBatches(Dataset[dict[str, torch.Tensor]]):
         return len(self.bills)
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Return (n,) zeros: bills are all as long."""
+        """Return zeros (n,), since all bills are as long; batches sort by length."""
         return np.zeros(len(self), np.int64)
 
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
@@ -206,7 +206,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         }
 
     def vote_matrix(self, split: str) -> Cells:
-        """Return the votes of a split, (bills, legislators).
+        """Return the votes of a split as a matrix (bills, legislators) of 1, 0 and NaN.
 
         Raises:
             ValueError: there is no such split.
@@ -214,7 +214,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         return self.get_split(self._cells, split)
 
     def setup(self, stage: str | None = None) -> None:
-        """Number legislators, bills and words, and lay the votes out, on every process."""
+        """Number legislators, bills and words, and build the matrices of votes, on every process."""
         if self._cells:
             return
         data = self.load_checked_data()
@@ -248,7 +248,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         self.observed = self._cells.get("train", np.full(shape, np.nan, np.float32))
 
     def build_vote_matrix(self, votes: VoteSplits, split: str) -> Cells:
-        """Return votes, of these data or others, as cells (bills, legislators) of these; others are left out."""
+        """Return votes, also of other data, as a matrix (bills, legislators) of this data's bills and legislators."""
         assert self.legislator_names is not None
         rows_of_bills = {name: row for row, name in enumerate(self.load_checked_data().bills)}
         columns_of = {name: column for column, name in enumerate(self.legislator_names)}

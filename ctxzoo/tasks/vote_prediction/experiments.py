@@ -146,7 +146,7 @@ class VoteModel(VoteObjective):
     hidden_widths: tuple[int, ...] | None = number_field(None, SIZE)
 
     def get_config_changes(self) -> dict[str, Any]:
-        """Return the fields of a configuration that differ from it; bills that are not amortised are its default."""
+        """Return the fields of the variant's configuration that the user changed, by name."""
         changes = {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in super().get_config_changes().items()
@@ -181,7 +181,7 @@ def get_dataset_arguments(name: str, configuration: str | None = None) -> dict[s
 
 
 def set_variant(experiment: Experiment, architecture: str, variant: str, **fields: Any) -> Experiment:
-    """Return the experiment with a variant, and with those fields of its configuration that are not given.
+    """Return a copy of the experiment with another variant, and its config fields where the user gave none.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
@@ -201,7 +201,7 @@ def set_variant(experiment: Experiment, architecture: str, variant: str, **field
 
 
 def build_base_experiment() -> Experiment:
-    """Return the experiment with the settings that all models share, before a model is chosen."""
+    """Return the settings that the experiments of all models of votes begin with."""
     return Experiment(
         problem=PROBLEM,
         recipe="",
@@ -213,7 +213,7 @@ def build_base_experiment() -> Experiment:
 
 
 def build_paper_experiment(architecture: str = "nipen", variant: str = "pgm_vae") -> Experiment:
-    """Return the published weights of the objective; rates, batches and the length of training are ours."""
+    """Return the settings with the paper's loss weights; it gives no rates, batches or epochs: these are ours."""
     return set_variant(build_base_experiment().copy_with(cut_outcomes=True), architecture, variant)
 
 

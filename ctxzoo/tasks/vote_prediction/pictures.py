@@ -22,7 +22,7 @@ LEAST_SPREAD = 1e-12
 
 
 def ideal_points(model: ZooPreTrainedModel) -> NDArray[np.float64]:
-    """Return the first principal component of the legislators' ideal points, (U,), with a deviation of 1.
+    """Return each legislator's position on the main axis of the model's ideal points (U,), scaled to deviation 1.
 
     Its sign means nothing.
 
@@ -40,14 +40,14 @@ def ideal_points(model: ZooPreTrainedModel) -> NDArray[np.float64]:
 
 
 def correlation(points: Sequence[float], others: Sequence[float]) -> float:
-    """Return |r|, the size of Pearson's correlation over the entries that both have; NaN is none."""
+    """Return the absolute Pearson correlation of two arrays over the entries without NaN; NaN if there is none."""
     one, other = np.asarray(points, np.float64), np.asarray(others, np.float64)
     both = np.isfinite(one) & np.isfinite(other)
     return float(abs(np.corrcoef(one[both], other[both])[0, 1]))
 
 
 def topic_words(model: ZooPreTrainedModel, k: int = 8) -> list[list[str]]:
-    """Return the k words of each topic that its code makes likelier, compared with no topic, from NIPEN's decoder.
+    """Return for each topic of NIPEN (Song et al. 2018) the k words that it makes likelier than no topic does.
 
     Args:
         model: NIPEN model whose config contains its vocabulary, `words`.
@@ -127,7 +127,7 @@ def draw_ideal_points(
 
 
 def draw_votes(model: ZooPreTrainedModel, text: str, out: str | Path, *, bill: str | int = -1) -> None:
-    """Draw how likely each legislator says yea to a bill as a PNG file, along the ideal points, coloured by party.
+    """Draw each legislator's probability of a yea to a bill along the ideal points, as a PNG file.
 
     Args:
         model: NIPEN model of votes.
@@ -160,7 +160,7 @@ def draw_votes(model: ZooPreTrainedModel, text: str, out: str | Path, *, bill: s
 
 
 def _choose_party_colours(parties: Sequence[str]) -> dict[str, str]:
-    """Return a colour for each group, sorted by name; one that a group of `COLOURS` has is no other's."""
+    """Return a colour for each party: the usual one of a known party, and others for the rest."""
     names = sorted(set(parties))
     taken = {COLOURS[name] for name in names if name in COLOURS}
     free = cycle(colour for colour in OTHERS if colour not in taken)

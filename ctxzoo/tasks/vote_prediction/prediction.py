@@ -40,7 +40,7 @@ def predict_votes(
     *,
     known: Mapping[str, int] | None = None,
 ) -> list[tuple[str, float]]:
-    """Return (name, probability of a yea) of each legislator for a bill.
+    """Return each legislator's name and probability of a yea to a bill.
 
     Args:
         checkpoint: Checkpoint folder or Hub id, or a loaded model, whose method `predict_votes` does the same.
@@ -67,7 +67,7 @@ def get_legislator_names(model: Any) -> list[str]:
 
 
 def collect_known_votes(source: str, votes: VoteSplits, model: Any) -> dict[str, dict[str, int]]:
-    """Return the votes of data by bill and legislator; those of legislators whom the model does not know are left out.
+    """Return the votes of a dataset by bill and legislator that the model may read; unknown legislators' are left out.
 
     Args:
         source: Description of the data for error messages.
@@ -128,7 +128,7 @@ class VoteAnswers:
         self.rows = self.strangers = self.silent = 0
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer | None]:
-        """Return the answers to rows, in their order; None for a row that is left out.
+        """Predict the votes of each row and return the answers in order; None for a row that is left out.
 
         Raises:
             TextFormatError: Neither a bill nor a text in the columns; a row that cannot be answered, unless bad rows
@@ -162,7 +162,7 @@ class VoteAnswers:
         return [None if question is None else self._build_answer(*question) for question in questions]
 
     def _read_bill_and_legislator(self, row: Row, columns: VoteColumns) -> tuple[Bill, str | None] | None:
-        """Return the bill of a row, and the legislator where it has one; None for one whom the model does not know."""
+        """Return the bill of a row and its legislator, if any; None for a legislator unknown to the model."""
         name = convert_to_text(row.get(columns.bill)) or ""
         names = list_column_names(columns.text)
         parts = [convert_to_text(row.get(name)) or "" for name in names]

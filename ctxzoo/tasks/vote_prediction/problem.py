@@ -87,7 +87,7 @@ class VotePrediction(Problem, TaskCommands):
         return experiment.copy_with(epochs=1, tiny=True, **sizes)
 
     def fill_in_settings(self, experiment: Experiment) -> Experiment:
-        """Return the experiment with the setting of the checkpoint that it continues from on how texts are read.
+        """Return the experiment with the checkpoint's setting of how texts are read, where a training continues.
 
         Raises:
             ValueError: texts were to be read in another way.
@@ -130,7 +130,7 @@ class VotePrediction(Problem, TaskCommands):
         return OwnRows(splits=splits, **vars(separate_votes(checked)))
 
     def build_data_module(self, experiment: Experiment) -> Any:
-        """Return the data; where a checkpoint goes on, with legislators, bills and words in the rows that it has."""
+        """Build the DataModule; a training that continues keeps the checkpoint's legislators, bills and words."""
         from ctxzoo.hub.saved_model import read_saved_model
         from ctxzoo.tasks.vote_prediction.data import VoteDataModule, get_model_names
 
@@ -179,7 +179,7 @@ class VotePrediction(Problem, TaskCommands):
             yield Baseline(build_baseline_run(BaselineRun, self, experiment, variant), name, description, notice=notice)
 
     def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
-        """Return the LightningModule; its model knows which votes the training has, see `Problem.build_module`."""
+        """Build the LightningModule, whose model also keeps which votes the training has."""
         import torch
 
         task = super().build_module(experiment, data, processes)
@@ -245,7 +245,7 @@ class VotePrediction(Problem, TaskCommands):
 
 
 def _build_vote_columns(options: Mapping[str, Any]) -> Any:
-    """Return the columns of a table of votes that are asked for."""
+    """Return the names of the columns of votes, bills and legislators that the options give."""
     from ctxzoo.tasks.vote_prediction.reader import VoteColumns
 
     named = {option.name: options.get(option.name) for option in COLUMNS}

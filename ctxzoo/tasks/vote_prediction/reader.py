@@ -168,7 +168,7 @@ def load_votes(
 
 
 def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> VoteSplits:
-    """Check tables of `COLUMNS`, and number their legislators and bills, in the order of their names.
+    """Check tables of votes and number their legislators and bills in the order of their names.
 
     Args:
         splits: Loaded table of votes of each split, by split name.
@@ -214,7 +214,7 @@ def separate_votes(checked: VoteSplits) -> RowGroups:
 
 
 def _number_sorted_names(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int64]]:
-    """Return the names of a column, sorted, numbers by size, and the number of each row."""
+    """Return the different names of a column, sorted (numbers by size), and for each row the number of its name."""
     encoded = column.combine_chunks()
     encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode()
     names = encoded.dictionary.to_pylist()
@@ -228,7 +228,7 @@ def _number_sorted_names(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArra
 def _take_first_value(
     origin: str, duplicates_note: str, numbers: npt.NDArray[np.int64], column: pa.ChunkedArray
 ) -> list[str]:
-    """Return for each number 0, 1, … the first value of its rows that is not empty, or "", and note who has several."""
+    """Return for each number the first value of its rows that is not empty, and note numbers with several values."""
     encoded = column.combine_chunks()
     encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode()
     values: list[str] = encoded.dictionary.to_pylist()
@@ -260,7 +260,7 @@ def _read_vote_file(path: Path, text_columns: tuple[str, ...]) -> pa.Table:
 
 
 def convert_to_text(value: Any) -> str | None:
-    """Return a value of JSON or Parquet as the text that a name or vote is, a whole number without a point."""
+    """Return a name or vote from JSON or Parquet as text, a whole number without a decimal point."""
     if value is None or isinstance(value, str):
         return value
     if value != value:  # NaN, as pandas writes what is missing
@@ -304,7 +304,7 @@ def read_bill_texts(path: Path, columns: VoteColumns) -> dict[str, str]:
 def _replace_bill_texts(
     dataset: str, tables: Mapping[str, pa.Table], path: Path, columns: VoteColumns
 ) -> dict[str, pa.Table]:
-    """Return tables with the texts of a file in place of their own, where it has one of the bill.
+    """Return the tables of votes with the bills' texts that a file gives.
 
     Raises:
         TextFormatError: it has one of no bill.
@@ -329,7 +329,7 @@ def _replace_bill_texts(
 
 
 def _read_vote_table(location: str, table: pa.Table, columns: VoteColumns) -> pa.Table:
-    """Read the votes of a long table into a table of `COLUMNS`; rows that are left out or merged are noted."""
+    """Convert a table with a vote in each row to a table of `COLUMNS`; rows left out or merged are noted."""
     if table.num_rows == 0:
         raise TextFormatError(f"{location}: no rows; expected at least one vote")
     for name in (columns.legislator, columns.bill, columns.vote):
@@ -359,7 +359,7 @@ def _read_vote_table(location: str, table: pa.Table, columns: VoteColumns) -> pa
 
 
 def _read_text_columns(location: str, table: pa.Table, columns: VoteColumns) -> pa.ChunkedArray:
-    """Return (rows,) the text of each, "" where it has none.
+    """Return the text of each row (rows,), from one or several columns; "" where it has none.
 
     Raises:
         TextFormatError: of several columns only some are there.
@@ -376,14 +376,14 @@ def _read_text_columns(location: str, table: pa.Table, columns: VoteColumns) -> 
 
 
 def _read_optional_column(table: pa.Table, name: str) -> pa.ChunkedArray:
-    """Return (rows,) strings of a column, "" where nothing stands, or there is no such column."""
+    """Return a column as text (rows,), "" for missing values or a missing column."""
     if name not in table.column_names:
         return pa.chunked_array([pa.array([""] * table.num_rows, pa.string())])
     return pc.fill_null(cast_to_plain_type(table.column(name)).cast(pa.string()), "")
 
 
 def _remove_repeated_votes(location: str, table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
-    """Remove repeated votes, so that nobody votes twice on a bill; rows that contradict each other are refused.
+    """Remove the second vote of a legislator on a bill; votes that contradict each other are errors.
 
     Args:
         location: Name of the data in error messages.

@@ -40,7 +40,7 @@ class VoteScores(Scores):
         self.calibration_error = BinaryCalibrationError(n_bins=15)
 
     def update(self, logits: torch.Tensor, labels: torch.Tensor) -> None:
-        """Add votes: logits of a yea, and 1, 0 or NaN, of one shape; NaN counts for nothing."""
+        """Add logits of a yea and votes 1, 0 or NaN (none), of the same shape."""
         seen = ~labels.isnan()
         logits, labels = logits[seen].float(), labels[seen].float()
         if not len(labels):
@@ -111,7 +111,7 @@ class VotePredictionTask(ZooTask):
         return f"bills of the batch, by their places in the data: {rows}"
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
-        """Return the places of the bills of a batch, (B,), and the logits of a yea of each legislator, (B, U)."""
+        """Return the numbers of the bills of a batch (B,) and the logits of each legislator's yea (B, U)."""
         return {"row": batch["row"], "logits": self._compute_logits(batch)}
 
     def update_scores(self, scores: VoteScores, batch: dict[str, torch.Tensor], split: str) -> None:
@@ -152,7 +152,7 @@ def evaluate(
     accelerator: str = "auto",
     progress: bool = True,
 ) -> dict[str, float]:
-    """Score a model of votes on a split; of a checkpoint the same numbers that its recipe wrote.
+    """Return the scores of a model of votes on a split by name; for a checkpoint those that its training reported.
 
     Legislators and bills are told by their names; votes of legislators that the model does not know are left out. What
     a model reads of the other votes on a bill are `known` votes, and none of the scored ones. How many there are is
@@ -202,7 +202,7 @@ def evaluate(
 
 
 def _note_unknown_bills(model: Any, data: VoteDataModule, split: str) -> None:
-    """Note the scored bills that were not in the training, and those without a text where the model reads texts.
+    """Record notes on scored bills that were not in training, or have no text for a model that reads texts.
 
     Raises:
         TextFormatError: A bill is new and the model reads none; no bill has a text and the model read texts.

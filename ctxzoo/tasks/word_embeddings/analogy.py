@@ -86,7 +86,7 @@ def read_analogies(dataset: str = DATASET, data_dir: str | None = None) -> tuple
 def evaluate_analogies(
     vectors: WordVectors, categories: dict[str, Analogies], restrict_vocabulary: int | None = None
 ) -> dict[str, AnalogyScore]:
-    """Score 3CosAdd (Mikolov et al. 2013): the word nearest to b - a + c by cosine, other than a, b and c.
+    """Score analogies a : b = c : ? by 3CosAdd (Mikolov et al. 2013): the word nearest to b - a + c by cosine.
 
     All vectors are brought to length 1 first.
 
@@ -122,7 +122,7 @@ def sum_analogy_scores(scores: Iterable[AnalogyScore]) -> AnalogyScore:
 def sum_scores_by_kind(
     scores: Mapping[str, AnalogyScore], categories: Mapping[str, Analogies]
 ) -> dict[str, AnalogyScore]:
-    """Return the sums over the categories of each kind that is there, and "all".
+    """Return the summed scores of the semantic and the syntactic categories, and of "all".
 
     "semantic" and "syntactic" are those of the Google set; of another set they are "<set>/semantic" and
     "<set>/syntactic", or "<set>" where its kinds are not known.
@@ -140,14 +140,14 @@ def _format_dataset_prefix(dataset: str) -> str:
 
 
 def _get_question_kind(dataset: str, category: str) -> str | None:
-    """Return the kind of the questions of a category, None where it is not known."""
+    """Return whether a category's questions are semantic or syntactic; None if that is not known."""
     if dataset == MSR or (dataset == GOOGLE and category.startswith("gram")):
         return "syntactic"
     return "semantic" if dataset == GOOGLE else None
 
 
 def _count_correct_answers(unit_vectors: npt.NDArray[np.float32], questions: npt.NDArray[np.int64]) -> int:
-    """Count the questions (n, 4), rows of `unit_vectors`, that are answered right."""
+    """Count the questions that are answered right; questions (n, 4) are rows of `unit_vectors`."""
     correct = 0
     size = max(1, _COSINES_AT_ONCE // max(1, len(unit_vectors)))
     for begin in range(0, len(questions), size):

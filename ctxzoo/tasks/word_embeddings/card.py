@@ -99,7 +99,7 @@ class FillMaskCard(TaskCard):
         return {"text": f"this is a {tokenizer.mask_token} of your own"}
 
     def pick_split_example(self, data: Any, split: str) -> dict[str, Any]:
-        """Return a text of frequent words: one of the corpus itself would be somebody's."""
+        """Return a text of frequent words, since a text of the corpus may be private."""
         before, after = data.words[:3], data.words[3:6]
         return {"text": " ".join([*before, MASK_TOKEN, *after])}
 

@@ -84,7 +84,7 @@ def load_corpus(
     words: Sequence[str] | None = None,
     cache: Path | None = None,
 ) -> Corpus:
-    """Count the words of a text and write it down as ids, once; a later call with the same arguments maps the files.
+    """Convert a text to word ids and cache them on disk; a later call with the same arguments opens the cache.
 
     Windows are laid over what is written here, so unknown words leave no gap; nor do they in `WordTokenizer`.
 
@@ -116,7 +116,7 @@ def load_corpus(
 def _write_corpus(
     source: CorpusSource, pre_tokenizer: Tokenizer, min_count: int, words: Sequence[str] | None, folder: Path
 ) -> None:
-    """Write a corpus in two passes: over the text, for ids by first appearance, and over these, for the final ids."""
+    """Write a corpus in two passes: one over the text for preliminary ids, one over these for the final ids."""
     rough, ends = folder / "rough", folder / "ends"
     id_of_word: dict[str, int] = {}
     raw_words = 0
@@ -159,7 +159,7 @@ def _write_corpus(
 
 
 def _tokenize_in_chunks(source: CorpusSource, pre_tokenizer: Tokenizer) -> Iterator[list[list[str]]]:
-    """Yield the words of some lines at a time."""
+    """Yield the words of a text, those of some lines at a time."""
     lines: list[list[str]] = []
     waiting = 0
     for line in source.lines():
@@ -176,7 +176,7 @@ def _tokenize_in_chunks(source: CorpusSource, pre_tokenizer: Tokenizer) -> Itera
 def _write_known_words(
     rough_ids_file: Path, line_ends_file: Path, final_ids: Ids, raw_words: int, folder: Path
 ) -> None:
-    """Write `ids` and `pointers` of a corpus from its rough ids, (all words,), and the ends of its lines in them."""
+    """Write the files of ids and sentence bounds of a corpus from preliminary ids and the ends of its lines."""
     line_ends = np.frombuffer(_memory_map_file(line_ends_file), np.int64)
     before = 0  # known words up to here
     last = np.zeros(1, np.int64)  # pointer that was written
@@ -199,7 +199,7 @@ def _write_known_words(
 
 
 def _split_long_sentences(pointers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return pointers with further ones inside of sentences of more than 1,000 words."""
+    """Return the sentence bounds with sentences of more than 1,000 words split."""
     long = np.flatnonzero(np.diff(pointers) > LONGEST_SENTENCE)
     cuts = [np.arange(pointers[row] + LONGEST_SENTENCE, pointers[row + 1], LONGEST_SENTENCE) for row in long]
     return np.unique(np.concatenate([pointers, *cuts]))

@@ -44,7 +44,7 @@ class CorpusSource:
 
     @property
     def has_splits(self) -> bool:
-        """Whether the source is a dataset."""
+        """Whether the source is a dataset with splits, not a plain text file."""
         return self.name != "sample" and not self._is_file()
 
     def lines(self) -> Iterator[str]:
@@ -96,7 +96,7 @@ class CorpusSource:
 
 
 def refuse_columns_of_plain_text(source_name: str, columns: ColumnNames) -> None:
-    """Refuse columns that are named of a text that has none.
+    """Raise an error if columns are named for a plain text file, which has none.
 
     Raises:
         ValueError: there are such names.
@@ -129,7 +129,7 @@ def _read_file_lines(path: Path) -> Iterator[str]:
 
 
 def _read_byte_lines(path: Path) -> Iterator[bytes]:
-    """Yield lines without their ends; one that is longer than a block comes in parts."""
+    """Yield the lines of a file as bytes without their ends, very long ones in parts."""
     with open_unpacked(path) as stream:
         unfinished_line = b""
         while block := stream.read(BLOCK):
@@ -143,7 +143,7 @@ def _read_byte_lines(path: Path) -> Iterator[bytes]:
 
 
 def _split_at_last_blank(line: bytes) -> tuple[bytes, bytes]:
-    """Return the two sides of the last blank of a line, or of the begin of its last character, in UTF-8."""
+    """Split a line of bytes at its last blank, or before its last character if it has none."""
     blank = max(line.rfind(blank) for blank in BLANKS)
     if blank >= 0:
         return line[:blank], line[blank + 1 :]

@@ -146,7 +146,7 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     def _subsample_words(self, sentences: Indices, generator: np.random.Generator) -> tuple[Indices, Indices]:
-        """Return the words of sentences that subsampling keeps, and of each the index in `sentences`."""
+        """Return the words of sentences that subsampling keeps (N,), and the index of each one's sentence (N,)."""
         begins = self.corpus.pointers[sentences]
         lengths = self.corpus.pointers[sentences + 1] - begins
         sentence_of = np.repeat(np.arange(len(sentences)), lengths)
@@ -168,7 +168,7 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
 def gather_context_windows(
     words: Ids | Indices, sentence_ids: Indices, widths: Indices, window: int
 ) -> tuple[Indices, Present]:
-    """Return the words around each word of sentences that follow one another.
+    """Return for each word of a batch the words around it in its sentence.
 
     Args:
         words: (M,) ids of the M words of consecutive sentences.
@@ -223,5 +223,5 @@ class WindowDataModule(lightning.LightningDataModule):
         return build_resumable_loader(self.batches, sampler, self.num_workers)
 
     def predict_dataloader(self) -> ResumableLoader:
-        """Return the loader of `Trainer.predict`: the windows of the corpus, as its first epoch has them."""
+        """Return a loader of the windows in the corpus, as in the first epoch."""
         return self.train_dataloader()

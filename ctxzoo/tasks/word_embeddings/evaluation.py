@@ -25,7 +25,7 @@ PIECE_WORDS = 200  # words of a piece of text that is scored at once
 def score_word_prediction(
     model: WordEmbeddingForMaskedLM, tokenizer: WordTokenizer, lines: Iterable[str], *, words: int
 ) -> dict[str, float]:
-    """Return `nll` in nats and `perplexity`, over about the first `words` known words of the lines.
+    """Return loss in nats, `nll`, and `perplexity` of masked words, over about the first `words` known words.
 
     Every word is predicted from those around it in its line; a line's only known word is not counted.
 
@@ -59,7 +59,7 @@ def evaluate(
     text_column: ColumnNames = None,
     words: int = 5000,
 ) -> dict[str, float]:
-    """Score a model of word embeddings on a split; with the same `words` the numbers that its recipe wrote.
+    """Return the scores of word embeddings on a split by name; with equal `words` those that their training reported.
 
     Each word is predicted from those around it in its line, with the whole vocabulary. Scores of the vectors
     themselves: `ctxzoo evaluate-embeddings`.
@@ -96,7 +96,7 @@ def evaluate(
 
 
 def _read_split_lines(source: CorpusSource, text_column: ColumnNames) -> Iterable[str]:
-    """Return the lines of a split.
+    """Return the lines of text of a split.
 
     Raises:
         ValueError: a text that has no splits, or generated sentences, without this one; a column of either.

@@ -44,12 +44,12 @@ class EmbeddingSource:
 
     @cached_property
     def vectors(self) -> WordVectors:
-        """The word vectors, read at the first use."""
+        """The word vectors, read from their file when first used."""
         return read_word_vectors(self.path, fold_digits=self.fold_digits)
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """`architecture` and `window` (None where there is no checkpoint that says so), and what vectors they are."""
+        """The architecture, window and origin of the vectors, for the result file; None where they are not known."""
         checkpoint = find_vector_checkpoint(self.path)
         config = {} if checkpoint is None else checkpoint.config
         return {
@@ -169,7 +169,7 @@ class EmbeddingRun(Run):
 
     @property
     def results_file(self) -> Path:
-        """The results file, whose name says nothing of the data, which a task may have several of."""
+        """The path of the result file; its name leaves the data out, since a task may have several datasets."""
         one = self.experiment
         return build_result_path_of_parts(one.run.results_dir, one.recipe, (self.variant, f"seed{one.seed}", self.tag))
 
@@ -216,7 +216,7 @@ class EmbeddingTaggerRun(ExperimentRun):
 
 
 def build_embedding_tagger_run(source: EmbeddingSource, experiment: Experiment) -> EmbeddingTaggerRun:
-    """Build the training run of a tagger that starts from the vectors, on the treebank's own tags.
+    """Build the training run of a part-of-speech tagger that starts from the word vectors.
 
     Its results file is that of the tagger, with `<architecture>-b<window>[-<name>]` as variant.
 

@@ -87,7 +87,7 @@ class EmbeddingTask:
 
 
 def run_pos_induction(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
-    """Score POS induction by V-measure for each set of tags: the score is the median over restarts."""
+    """Score part-of-speech induction for each set of tags: the median V-measure over restarts."""
     sentences, fingerprint = pos_induction.read_tagged_sentences(
         options.pos_tags, options.pos_dataset, options.data_dir
     )
@@ -122,7 +122,7 @@ def run_pos_induction(vectors: WordVectors, options: EvaluationOptions) -> Evalu
 
 
 def run_similarity(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
-    """Score word similarity by Spearman's correlation for each set."""
+    """Score word similarity by Spearman's correlation with people's scores, for each test set."""
     sets, fingerprint = word_similarity.read_word_pairs(data_dir=options.data_dir)
     scores: list[Score] = []
     metrics: dict[str, float] = {}
@@ -133,7 +133,7 @@ def run_similarity(vectors: WordVectors, options: EvaluationOptions) -> Evaluati
 
 
 def run_analogy(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
-    """Score analogies by the accuracy of semantic and syntactic questions; metrics hold each category too."""
+    """Score analogies by accuracy on semantic and syntactic questions, and in each category."""
     categories, fingerprint = word_analogy.read_analogies(data_dir=options.data_dir)
     category_scores = word_analogy.evaluate_analogies(vectors, categories)
     parts = word_analogy.sum_scores_by_kind(category_scores, categories)
@@ -148,7 +148,7 @@ def run_analogy(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
 
 
 def run_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
-    """Score sentiment by the accuracy of the classifier chosen by validation."""
+    """Score sentence sentiment by the accuracy of a linear classifier that validation chose."""
     texts = read_texts(sentiment.DATASET, options.data_dir)
     sentiment_score = sentiment.evaluate_sentiment(vectors, texts)
     detail = f"validation {sentiment_score.validation_accuracy:.2f}, C = {sentiment_score.strength:g}"
@@ -167,7 +167,7 @@ def run_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Evaluatio
 
 
 def run_mean_vector_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
-    """Score sentiment by the accuracy for each mean, its penalty chosen by cross-validation on the training part."""
+    """Score sentiment by the accuracy of classifiers on mean vectors, chosen by cross-validation on train."""
     texts = read_texts(sentiment.DATASET, options.data_dir)
     scores: list[Score] = []
     metrics: dict[str, float] = {}
@@ -205,14 +205,14 @@ HEADINGS = ("task", "set", "score", "coverage", "")
 
 
 def check_task_names(names: Sequence[str], task_names: Sequence[str] = tuple(TASKS)) -> None:
-    """Raise ValueError for a name that is none of the evaluations."""
+    """Raise ValueError if a name is not one of the evaluations."""
     for name in names:
         if name not in task_names:
             raise ValueError(f"unknown task {name!r}; known: {', '.join(task_names)}")
 
 
 def format_score_rows(task: str, evaluation: Evaluation) -> list[list[str]]:
-    """Return the cells of the printed table, under `HEADINGS`."""
+    """Return the scores of an evaluation as rows of the printed table with `HEADINGS`."""
     return [
         [
             task,
@@ -226,10 +226,10 @@ def format_score_rows(task: str, evaluation: Evaluation) -> list[list[str]]:
 
 
 def _hash_splits(texts: TextSplits) -> str:
-    """Return the fingerprint of the content of all splits."""
+    """Return one content hash of the texts of all splits."""
     return ", ".join(f"{split} {value[:16]}" for split, value in sorted(texts.fingerprint.items()))
 
 
 def _name_test_metrics(test_set: str, **values: float | None) -> dict[str, float]:
-    """Return the metrics of a set of the split test; a value that is not defined is left out."""
+    """Return the scores of a test set by metric name, without undefined ones."""
     return {f"test/{test_set}/{metric}": value for metric, value in values.items() if value is not None}

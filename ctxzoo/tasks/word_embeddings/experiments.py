@@ -52,7 +52,7 @@ class WordData(DataArgs):
     min_count: int | None = number_field(None, SIZE)
 
     def get_reported_values(self) -> dict[str, Any]:
-        """Return the arguments for the results file, without those that a checkpoint decides, and the split."""
+        """Return the arguments for the result file, without those that a checkpoint decides."""
         aside = {"test_split", *(name for name in WORDS if getattr(self, name) is None)}
         return {name: value for name, value in super().get_reported_values().items() if name not in aside}
 
@@ -137,14 +137,14 @@ class WordRun(RunArgs):
 
 
 def choose_backend(run: WordRun) -> str:
-    """Choose the backend, numba or torch; "auto" is numba, if it is installed and no other device is named."""
+    """Choose how to train: by Numba on the CPU if it is installed and no other device is named, else by torch."""
     if run.backend != "auto":
         return run.backend
     return "numba" if run.accelerator in ("auto", "cpu") and is_installed("numba") else "torch"
 
 
 def build_paper_experiment(variant: str = ATTENTION) -> Experiment:
-    """Return the settings of Ling et al. (2015), or of docs/models/word_embedding.md where it is silent."""
+    """Return the settings of Ling et al. (2015), or of docs/models/word_embedding.md where the paper says nothing."""
     words: dict[str, Any] = {"pre_tokenizer": "english", "lower_case": True, "fold_digits": True}
     usual = Experiment(
         problem=PROBLEM,
@@ -168,7 +168,7 @@ def build_default_experiment(variant: str = ATTENTION) -> Experiment:
 
 
 def replace_architecture(experiment: Experiment, variant: str) -> Experiment:
-    """Return the experiment with another architecture of `CUSTOMS`, and with its customs where nothing is given."""
+    """Return a copy of the experiment with another architecture, and its usual settings where the user gave none."""
     values = experiment.values()
     customs = {name: getattr(CUSTOMS[variant], name) for name in BY_CUSTOM if values[name] is None}
     attention = dict.fromkeys(() if variant == ATTENTION else ("word_logits", "position_logits", "logit_rank"))

@@ -66,7 +66,7 @@ class VectorSequences:
 
     @cached_property
     def packs(self) -> list[_Pack]:
-        """The tokens as the model reads them."""
+        """The sequences in packs of like length, as the model reads them."""
         return [_Pack.from_sequences(packed, self.words, len(self.vectors)) for packed in pack_sequences(self.lengths)]
 
 
@@ -110,7 +110,7 @@ class GaussianHmm:
         return densities
 
     def find_viterbi_states(self, sequences: VectorSequences) -> Ints:
-        """Return (tokens,) the state of every token on the most probable path of its sequence, in running text."""
+        """Return the state of each token on its sequence's most probable path (tokens,), in text order."""
         emissions = self.compute_log_emissions(sequences.vectors)
         states = np.empty(len(sequences.words), np.int64)
         for pack in sequences.packs:
@@ -142,7 +142,7 @@ def fit_gaussian_hmm(
     max_iterations: int = MAX_ITERATIONS,
     tolerance: float = TOLERANCE,
 ) -> FittedHmm:
-    """Train by expectation maximisation over all sequences.
+    """Fit a Gaussian hidden Markov model to all sequences by expectation maximisation.
 
     Means start at the vectors of words drawn as tokens are, each word once, since states with one mean would stay
     alike; start and transition probabilities start uniform. A state that no token comes to keeps its parameters.
@@ -183,7 +183,7 @@ def _init_hmm(sequences: VectorSequences, num_states: int, variance: float, seed
 
 
 def _run_em_step(model: GaussianHmm, sequences: VectorSequences) -> tuple[float, GaussianHmm]:
-    """Return the log-likelihood of a model, and the model after one update."""
+    """Return a model's log-likelihood, and the model after one step of expectation maximisation."""
     emissions = model.compute_log_emissions(sequences.vectors)
     log_likelihood = 0.0
     first, pairs = np.zeros_like(model.start), np.zeros_like(model.transitions)
@@ -203,6 +203,6 @@ def _run_em_step(model: GaussianHmm, sequences: VectorSequences) -> tuple[float,
 
 
 def _divide_rows(sums: Float64Array, totals: Float64Array, fallback_rows: Float64Array) -> Float64Array:
-    """Divide rows of `sums` by their totals; where a total is 0, give the row of `fallback_rows`."""
+    """Return the rows of `sums` divided by their totals; where a total is 0, the row of `fallback_rows`."""
     found: npt.NDArray[np.bool_] = totals > 0
     return np.where(found[:, None], sums / np.where(found, totals, 1.0)[:, None], fallback_rows)

@@ -26,7 +26,7 @@ class PackedSequences:
 
 
 def pack_sequences(lengths: Sequence[int], max_tokens: int = MOST_TOKENS) -> Iterator[PackedSequences]:
-    """Sort sequences of like length into packs, which together hold every token once.
+    """Group sequences of like length into packs that are processed at once.
 
     Args:
         lengths: Number of tokens of each sequence, in text order; empty sequences are left out.
@@ -50,7 +50,7 @@ def pack_sequences(lengths: Sequence[int], max_tokens: int = MOST_TOKENS) -> Ite
 
 
 def _pack_longest_first(begins: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> PackedSequences:
-    """Pack sequences from the longest to the shortest."""
+    """Divide sequences into packs, from the longest to the shortest."""
     going_on = [int(np.count_nonzero(sizes > step)) for step in range(int(sizes[0]))]
     ends = np.cumsum(going_on).tolist()
     steps = tuple(slice(end - count, end) for count, end in zip(going_on, ends, strict=True))
@@ -86,7 +86,7 @@ class Expectations:
 def run_forward_backward(
     start: Float64Array, transitions: Float64Array, log_emissions: Float64Array, words: Ints, packed: PackedSequences
 ) -> Expectations:
-    """Run the forward and the backward pass over all sequences of a pack at once, scaled at every token.
+    """Compute the state probabilities of each token by the forward-backward algorithm, over a pack at once.
 
     The backward pass works on posteriors, p(s_t = i | all) = p(s_t = i | to t) sum_j A_ij p(s_t+1 = j | all) /
     p(s_t+1 = j | to t), and so needs no emissions.
@@ -137,7 +137,7 @@ def run_forward_backward(
 def find_viterbi_paths(
     start: Float64Array, transitions: Float64Array, log_emissions: Float64Array, words: Ints, packed: PackedSequences
 ) -> Ints:
-    """Return (tokens,) the states of each sequence's most probable path (Viterbi).
+    """Return the states on each sequence's most probable path (tokens,), by the Viterbi algorithm.
 
     Of equally probable paths it is the one with the lowest states.
 

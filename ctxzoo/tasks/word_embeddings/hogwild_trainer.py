@@ -165,7 +165,7 @@ class HogwildTrainer:
         return self.progress
 
     def _run_epoch(self, pool: ThreadPoolExecutor) -> None:
-        """Train for the rest of the present pass, with pauses in which the checkpoint is written."""
+        """Train for the rest of this pass over the text, with pauses to write checkpoints."""
         while any(shard.position < shard.end for shard in self._shards):
             start_time, before = time.perf_counter(), self.progress.seconds
             running: list[Future[None]] = []
@@ -190,7 +190,7 @@ class HogwildTrainer:
                 self._save_checkpoint()
 
     def _train_shard(self, shard: _Shard) -> None:
-        """Train on a thread's part until it is done or a pause is requested."""
+        """Train on one thread's part of the text until it is done or a pause is requested."""
         pointers = self.corpus.pointers
         while shard.position < shard.end and not self._stop.is_set():
             until = pointers[shard.position] + CHUNK_WORDS
@@ -232,7 +232,7 @@ class HogwildTrainer:
         return Text(self.corpus.ids, self.corpus.pointers, keep, limits, others)
 
     def _split_into_shards(self, random_states: list[npt.NDArray[np.uint64]]) -> list[_Shard]:
-        """Cut the text into parts of about as many words each."""
+        """Split the text into one part for each thread, with about as many words each."""
         pointers = self.corpus.pointers
         cuts = np.searchsorted(pointers, np.linspace(0, pointers[-1], self.threads + 1))
         works = [shard.work for shard in self._shards] or [
@@ -244,7 +244,7 @@ class HogwildTrainer:
         ]
 
     def _describe_training(self) -> str:
-        """Return as text the settings that must be the same for a checkpoint to be resumed."""
+        """Return, as JSON text, the settings that must be equal to resume a checkpoint."""
         run = {"threads": self.threads, "corpus": self.corpus.fingerprint, "known_words": len(self.corpus.ids)}
         return json.dumps({**get_config_fields(self.model), **self.training.to_dict(), **run})
 
@@ -280,5 +280,5 @@ class HogwildTrainer:
 
 
 def _seed_random_state(seed: int, thread: int) -> npt.NDArray[np.uint64]:
-    """Return (1,) where the generator of a thread starts; never 0, where it would stay."""
+    """Return the first state of a thread's random number generator (1,), never 0."""
     return np.maximum(np.random.SeedSequence([seed, thread]).generate_state(1, np.uint64), np.uint64(1))

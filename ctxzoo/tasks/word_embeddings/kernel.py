@@ -154,7 +154,7 @@ class KernelPlan:
 
 
 def allocate_aligned_zeros(*shape: int) -> Float32Array:
-    """Return float32 zeros that begin where a line of the cache does: rows of 16 numbers lie each in one line."""
+    """Return float32 zeros that begin at a cache line, so that a row of 16 numbers lies in one line."""
     size = math.prod(shape)
     memory = np.zeros(size + 16, np.float32)
     begin = -memory.ctypes.data // 4 % 16
@@ -162,7 +162,7 @@ def allocate_aligned_zeros(*shape: int) -> Float32Array:
 
 
 def allocate_workspace(plan: KernelPlan, vocab_size: int) -> Workspace:
-    """Return the workspace of one thread for a vocabulary of so many words."""
+    """Return the scratch arrays of one training thread for this vocabulary size."""
     columns = 2 * plan.window + 1
     positional = columns if plan.architecture == "positional_cbow" else 0
     logit_width = (plan.logit_rank or columns) if plan.word_logits else 0
@@ -223,7 +223,7 @@ def _copy_loops_file(folder: Path) -> None:
 
 
 def _is_unchanged_own_copy(folder: Path) -> bool:
-    """Return whether a folder of kept code is a copy of the package's loops, and all in it is this user's or root's."""
+    """Return whether a folder of cached code holds our loops unchanged, and only this user or root could write it."""
     own = (ROOT, os.geteuid()) if hasattr(os, "geteuid") else None
     files = [folder, *folder.rglob("*")]
     is_own = own is None or all(path.lstat().st_uid in own and not path.is_symlink() for path in files)
@@ -231,14 +231,14 @@ def _is_unchanged_own_copy(folder: Path) -> bool:
 
 
 def _hash_plan_and_sources(plan: KernelPlan) -> str:
-    """Return a hash of all that decides what is compiled."""
+    """Return a hash of the plan and of the sources that are compiled for it, to name the cache."""
     sources = [LOOPS.with_name(name).read_text(encoding="utf-8") for name in SOURCES]
     processor = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
     return hash_strings([json.dumps(asdict(plan)), numba.__version__, sys.version, *processor, *sources])
 
 
 def _compile_loops(path: Path, key: str, plan: KernelPlan, *, is_cached: bool) -> Kernel:
-    """Return `train` of the loops in a file, compiled for a plan."""
+    """Run the file of training loops for a plan, and return its compiled `train`."""
     name = f"{LOOPS.stem}_{key}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None

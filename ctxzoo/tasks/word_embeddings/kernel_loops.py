@@ -43,7 +43,7 @@ one, zero = np.float32(1), np.float32(0)
 
 @inline_into_callers
 def get_word_logit_table(weights: Any) -> Any:
-    """Return K, or A where K is a product."""
+    """Return the table of word logits K, or its factor A where K is stored as a product A B."""
     if rank:
         return weights.word_factors
     return weights.word_logits
@@ -51,7 +51,7 @@ def get_word_logit_table(weights: Any) -> Any:
 
 @compile_function
 def load_sentence_rows(text: Any, sentence: int, weights: Any, work: Any, state: Any) -> tuple[int, int]:
-    """Copy the rows of a sentence's kept words, B, s and d; return how many positions and distinct words it has."""
+    """Copy the weights of a sentence's kept words to `work`; return the numbers of kept and different words."""
     count, distinct = 0, 0
     for index in range(text.pointers[sentence], text.pointers[sentence + 1]):
         word = text.ids[index]
@@ -90,7 +90,7 @@ def load_sentence_rows(text: Any, sentence: int, weights: Any, work: Any, state:
 
 @compile_function
 def add_sentence_changes(distinct: int, weights: Any, work: Any) -> None:
-    """Add to the weights what a sentence changed."""
+    """Add to the weights the changes that training on a sentence made in its copies of `distinct` words."""
     for slot in range(distinct):
         word = work.words[slot]
         for d in range(width):
@@ -119,7 +119,7 @@ def add_sentence_changes(distinct: int, weights: Any, work: Any) -> None:
 
 @compile_into_caller
 def softmax(logits: Any, count: int, bits: Any, scales: Any) -> None:
-    """Replace logits by their softmax.
+    """Replace the first `count` logits by their softmax, in place.
 
     The exponential is 2^whole * 2^part, a polynomial, so that the loops need no call.
     """
@@ -151,7 +151,7 @@ def softmax(logits: Any, count: int, bits: Any, scales: Any) -> None:
 def update_output_rows(
     context: Any, targets: Any, output: Any, offset: int, rate: Any, errors: Any, back: Any, counted: Any
 ) -> Any:
-    """Move the output rows by one step; `back` becomes the gradient of the context vector times the rate.
+    """Move the output vectors of target and noise words by a step; set `back` to rate times context gradient.
 
     targets[0] is the centre, the others are noise.
     """
@@ -190,7 +190,7 @@ def update_output_rows(
 
 @compile_into_caller
 def sum_weighted_rows(rows: Any, slots: Any, count: int, fractions: Any, begin: int, gates: Any, context: Any) -> None:
-    """Compute the weighted sum of the rows in `slots`, four at a time."""
+    """Write the sum of the rows in `slots`, weighted by `fractions`, into `context`."""
     for d in range(width):
         context[d] = zero
     if positional:
@@ -217,7 +217,7 @@ def sum_weighted_rows(rows: Any, slots: Any, count: int, fractions: Any, begin: 
 def backpropagate_weighted_sum(
     rows: Any, slots: Any, count: int, fractions: Any, begin: int, gates: Any, back: Any, products: Any, moves: Any
 ) -> None:
-    """Pass the gradient of a weighted sum to its rows; `products` become <row, gradient of the sum>.
+    """Pass the gradient of a weighted sum, `back`, on to its rows; `products` become its dot products with them.
 
     A word may stand in a window more than once: what is read of its row is read before the row moves.
     """

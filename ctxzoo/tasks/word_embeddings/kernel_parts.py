@@ -15,17 +15,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compile_function(function: Function) -> Function:
-    """Compile a function that runs outside the interpreter's lock, sums in any order and does not check indices."""
+    """Compile a function by Numba without the GIL, with fast math and without index checks."""
     return cast(Function, _njit()(function))
 
 
 def compile_and_cache(function: Function) -> Function:
-    """Compile as `compile_function` and cache the code beside the function's file, for every process that has it."""
+    """Compile a function as `compile_function`, and cache the code beside its file."""
     return cast(Function, _njit(cache=True)(function))
 
 
 def compile_into_caller(function: Function) -> Function:
-    """Compile as `compile_function`, always as part of the caller's code, which LLVM would else decide itself.
+    """Compile a function as `compile_function`, but always inlined by LLVM into its callers.
 
     Otherwise its sums could have one order where its caller was compiled and another where kept code is read: in the
     first process it would be called where it was compiled by itself.
@@ -34,7 +34,7 @@ def compile_into_caller(function: Function) -> Function:
 
 
 def inline_into_callers(function: Function) -> Function:
-    """Write the function out in the compiled functions that call it."""
+    """Compile a function so that Numba inlines it into its callers."""
     return cast(Function, njit(inline="always")(function))
 
 
@@ -47,7 +47,7 @@ CACHE_LINE = 64  # bytes
 
 
 def _prefetch_row(typing_context: Any, matrix: Any, row: Any, width: Any) -> Any:
-    """Begin to fetch the first `width` numbers of matrix[row], a contiguous float32 matrix, for writing.
+    """Fetch the first `width` numbers of a row of a float32 matrix into the CPU cache, for writing.
 
     A hint cannot fail: rows outside of the matrix are ignored.
     """
@@ -76,7 +76,7 @@ prefetch_row: Any = intrinsic(_prefetch_row)
 
 @inline_into_callers
 def draw_random_bits(state: Any) -> Any:
-    """Return 64 random bits: xorshift64* of Vigna (2016)."""
+    """Return 64 random bits and advance `state`, by xorshift64* (Vigna 2016)."""
     x = state[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -93,7 +93,7 @@ def scale_bits_below(bits: Any, limit: int) -> Any:
 
 @compile_function
 def draw_noise_words(limits: Any, others: Any, state: Any, drawn: Any) -> None:
-    """Draw noise words into drawn[1:], by the tables of `build_alias_tables`."""
+    """Draw noise words into drawn[1:] from the alias tables of `build_alias_tables`."""
     for index in range(1, len(drawn)):
         bits = draw_random_bits(state)
         word = scale_bits_below(bits >> np.uint64(32), len(limits))

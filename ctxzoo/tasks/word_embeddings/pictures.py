@@ -36,7 +36,7 @@ class WordAttention:
     is_context: NDArray[np.bool_]
 
     def find_positions(self, words: Sequence[str]) -> list[int]:
-        """Return every position that holds one of some words, in the order of the words.
+        """Return the positions of each of some words in the sentence, in the order of the words.
 
         Raises:
             ValueError: a word that the sentence does not hold.
@@ -92,7 +92,7 @@ def word_attention(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer
 
 
 def position_curve(model: WordEmbeddingPreTrainedModel) -> PositionCurve:
-    """Return the learned logit s of each position, of a base model or one with a head.
+    """Return the learned attention logit of each relative position, of a model with or without a head.
 
     Raises:
         ValueError: the model has no s.
@@ -109,7 +109,7 @@ def position_curve(model: WordEmbeddingPreTrainedModel) -> PositionCurve:
 
 
 def _list_column_positions(model: WordEmbeddingPreTrainedModel) -> list[int]:
-    """Return the relative position of each column of the attention weights."""
+    """Return the relative position that each column of the attention weights stands for."""
     window = model.config.window
     return [*range(-window, 0), *range(1, window + 1)]
 
@@ -117,7 +117,7 @@ def _list_column_positions(model: WordEmbeddingPreTrainedModel) -> list[int]:
 def draw_word_attention(
     attention: WordAttention, centres: Sequence[int], out: str | Path, title: str | None = None
 ) -> None:
-    """Draw a row for each centre word with the shades of the words in its window; its own cell has a frame.
+    """Draw the attention of centre words to the words around them, a row for each centre word.
 
     Figure 1 of Ling et al. (2015) is such a row.
 
@@ -151,7 +151,7 @@ def draw_word_attention(
 
 
 def draw_position_curves(curves: Mapping[str, PositionCurve], out: str | Path) -> None:
-    """Draw for one or several models the softmax of s over positions, and s itself beside it.
+    """Draw the learned attention to each relative position, as softmax and as logits, for one or several models.
 
     Args:
         curves: Position curve of each model to compare, by the model's name; windows may differ in width.

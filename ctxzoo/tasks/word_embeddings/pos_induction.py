@@ -58,7 +58,7 @@ class PosInduction:
 
     @property
     def best_restart(self) -> Restart:
-        """The training with the highest likelihood, which one without tags would choose."""
+        """The fit with the highest likelihood, as one would choose it without gold tags."""
         return max(self.restarts, key=lambda restart: restart.log_likelihood)
 
     @property
@@ -76,7 +76,7 @@ class PosInduction:
 def read_tagged_sentences(
     tags: Sequence[str], dataset: str = DATASET, data_dir: str | None = None
 ) -> tuple[TaggedSentences, str]:
-    """Return the sentences of all splits, since nothing is taught, and a hash of their content.
+    """Return the tagged sentences of all splits together, and a hash of their content.
 
     Args:
         tags: Names of the tag columns to read.
@@ -114,7 +114,7 @@ def induce_pos(
     seed: int = 0,
     threads: int = 0,
 ) -> PosInduction:
-    """Train `GaussianHmm`s on the vectors of running text and compare their states with tags by V-measure.
+    """Fit Gaussian hidden Markov models to the word vectors of text and compare their states with the gold tags.
 
     Words are looked up by `WordVectors.lookup`, which tries other cases and, where the vectors say so, folds digits.
     The others get the mean of all vectors. The vectors are divided by one number, so that the standard deviation of

@@ -34,7 +34,7 @@ class MaskAnswers:
         self.texts_of = TextsOfRows(text_column)
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer | None]:
-        """Return the answers to rows, in their order; None for a row that is left out."""
+        """Predict the masked word of each row and return the answers in order; None for a row that is left out."""
         begin = self.texts_of.rows
         texts = self.texts_of(rows, stream.name, stream.kind == LINES)
         for number, text in enumerate(texts):
@@ -49,7 +49,7 @@ class MaskAnswers:
 
 
 def fill_masks(filler: FillMaskPipeline, texts: list[str], *, batch_size: int = 32) -> list[list[dict[str, Any]]]:
-    """Return the most probable words for the one mask of each text, `word` and probability `score`, the best first.
+    """Return the most probable words for the one mask of each text, with their probabilities, best first.
 
     Of a long text, such as a file of one line, the 1,000 words on each side of the mask are read, as many as a sentence
     of a training has.
@@ -75,7 +75,7 @@ def _find_mask_error(filler: FillMaskPipeline, text: str) -> str | None:
 
 
 def _crop_around_mask(text: str, mask: str) -> str:
-    """Return the part of a text with so many words on each side of its mask; a shorter text as it is."""
+    """Return the part of a text with at most `LONGEST_SENTENCE` words on each side of its mask."""
     before, after = text.split(mask)
     if len(first := before.rsplit(maxsplit=LONGEST_SENTENCE)) > LONGEST_SENTENCE:
         before = before[len(first[0]) :]

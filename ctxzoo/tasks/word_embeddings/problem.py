@@ -90,7 +90,7 @@ class WordEmbeddings(Problem, TaskCommands):
         return experiment.copy_with(epochs=1, tiny=True, test_words=200, **sizes, **rare)
 
     def check(self, experiment: Experiment) -> None:
-        """Refuse what a training cannot do before its text is read, beside what `Problem.check` refuses.
+        """Raise an error, before the text is read, for settings that the training cannot have.
 
         Raises:
             ValueError: Numba is not installed, or cannot do what is asked for; a value that nothing here reads.
@@ -135,7 +135,7 @@ class WordEmbeddings(Problem, TaskCommands):
         return experiment.copy_with(backend="torch", devices=devices, batch_size=size)
 
     def get_implied_values(self, experiment: Experiment) -> dict[str, Any]:
-        """Return values that results files of earlier versions hold beside the settings, and that follow from these."""
+        """Return settings that older result files also hold, though they follow from others."""
         implied_values = {"architecture": experiment.model.variant, "devices": experiment.run.devices}
         if experiment.start.init_from is None:
             return implied_values
@@ -143,11 +143,11 @@ class WordEmbeddings(Problem, TaskCommands):
         return {**implied_values, **{name: usual[name] for name in WORDS}}
 
     def get_file_name_part(self, experiment: Experiment) -> str:
-        """Return the window, of which names of files say nothing where the rows are a user's."""
+        """Return the window as "b5" for the names of result files; empty for a user's own data."""
         return "" if experiment.data.rows else f"b{experiment.values()['window']}"
 
     def get_reported_split(self, experiment: Experiment) -> str:
-        """Return the split that is scored at the end, of a dataset as it is the one that is trained on if none is."""
+        """Return the split that is scored at the end; if none is named, the training text itself."""
         if experiment.data.rows:
             return experiment.score
         return next(iter(self.list_scored_splits(experiment)), experiment.values()["split"])
@@ -168,7 +168,7 @@ class WordEmbeddings(Problem, TaskCommands):
         return read_lines(experiment, files, scratch)
 
     def train(self, run: ExperimentRun, *, resume: bool) -> None:
-        """Train, by compiled loops or Lightning, score, and write checkpoint folder and results file."""
+        """Train by compiled loops or Lightning, score, and write the checkpoint folder and the result file."""
         from ctxzoo.tasks.word_embeddings.run import train_word_embeddings
 
         train_word_embeddings(run, self.list_scored_splits(run.experiment), resume=resume)

@@ -25,7 +25,7 @@ NO_TEXT = (*NOT_LINES, ".jsonl")
 
 
 def read_lines(experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
-    """Read the lines of a user's text, and which of them stay on one side; see `Problem.read_user_data`."""
+    """Read the lines of a user's text and group those that stay in one split; see `Problem.read_user_data`."""
     splits, _ = load_splits_of_files(
         experiment.data.dataset, files, lambda source: _load_split_lines(source, experiment, scratch)
     )
@@ -39,7 +39,7 @@ def read_lines(experiment: Experiment, files: Mapping[str, str], scratch: Path) 
 
 
 def _load_split_lines(source: str, experiment: Experiment, scratch: Path) -> Loaded:
-    """Return the lines of each split of a source that are not blank, on the disk."""
+    """Return the lines of each split of a source, kept on disk, without blank ones."""
     data: Any = experiment.data
     data_dir = experiment.run.data_dir
     path = Path(resolve_dataset(source, data_dir))
@@ -67,7 +67,7 @@ def _load_split_lines(source: str, experiment: Experiment, scratch: Path) -> Loa
 
 
 def _store_lines_on_disk(lines: Iterable[str], file: Path, source: str) -> datasets.Dataset:
-    """Write the lines that are not blank into a file, and return them as rows that are read from there.
+    """Write the lines that are not blank to a file, and return a dataset that reads them from there.
 
     Lines of more than 1,000 words come as several rows, cut where sentences of a corpus are cut: so a text without line
     ends can be divided.

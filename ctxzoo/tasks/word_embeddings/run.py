@@ -74,7 +74,7 @@ def build_training_settings(experiment: Experiment) -> WordEmbeddingTraining:
 
 
 def build_corpus_source(experiment: Experiment, split: str | None = None) -> CorpusSource:
-    """Return the text of an experiment, or another split of it."""
+    """Return the source of an experiment's text, or of another split of it."""
     data: Any = experiment.data
     if data.rows:
         return CorpusSource(experiment.source, split=split or "train")
@@ -82,7 +82,7 @@ def build_corpus_source(experiment: Experiment, split: str | None = None) -> Cor
 
 
 def load_experiment_corpus(experiment: Experiment) -> Corpus:
-    """Return the text as ids, those of the checkpoint's words where a training goes on; raises as `load_corpus`."""
+    """Return the text as word ids; a training that continues keeps the checkpoint's words. Raises as `load_corpus`."""
     data: Any = experiment.data
     text, start = build_corpus_source(experiment), experiment.start.init_from
     if not text.has_splits:
@@ -96,7 +96,7 @@ def load_experiment_corpus(experiment: Experiment) -> Corpus:
 
 
 def build_tokenizer(experiment: Experiment, corpus: Corpus) -> WordTokenizer:
-    """Return the tokenizer of the checkpoint, with the corpus's words, cut as they were counted."""
+    """Return a tokenizer for the corpus's words; the checkpoint's one if a training continues."""
     data: Any = experiment.data
     if experiment.start.init_from is not None:
         given: WordTokenizer = AutoTokenizer.from_pretrained(experiment.start.init_from)
@@ -106,7 +106,7 @@ def build_tokenizer(experiment: Experiment, corpus: Corpus) -> WordTokenizer:
 
 
 def build_model(experiment: Experiment, corpus: Corpus) -> WordEmbeddingForMaskedLM:
-    """Return the model as training starts from it: drawn with the seed of the training, or the one given."""
+    """Return the model before training: with random weights from the seed, or the checkpoint to continue from."""
     if experiment.start.init_from is not None:
         model: WordEmbeddingForMaskedLM = WordEmbeddingForMaskedLM.from_pretrained(experiment.start.init_from)
         return model
@@ -125,7 +125,7 @@ def _build_trainer(
     folder: Path,
     report: Callable[[EmbeddingProgress], None],
 ) -> Any:
-    """Build the trainer: compiled loops, or torch; each is imported where it is used."""
+    """Build the trainer of the backend in use: compiled loops, or torch."""
     run: Any = experiment.run
     training = build_training_settings(experiment)
     if run.backend == "numba":
@@ -190,7 +190,7 @@ def _score_and_save(
 
 
 def write_and_describe_vectors(vectors: WordVectors, file: Path) -> Iterator[str]:
-    """Write vectors as a text file of word2vec, and return lines that say where they are and what is near to what.
+    """Write vectors in the text format of word2vec; return lines on where they are and which words are near.
 
     Args:
         vectors: Vectors of words, the most frequent first.
@@ -212,7 +212,7 @@ def write_and_describe_vectors(vectors: WordVectors, file: Path) -> Iterator[str
 
 
 def _open_scored_splits(experiment: Experiment, split_names: Sequence[str]) -> dict[str, CorpusSource]:
-    """Open the texts of the splits that are scored at the end, by split; wrong names are errors now."""
+    """Open the texts of the splits that are scored at the end; raise an error for wrong names before training."""
     texts = {split: build_corpus_source(experiment, split) for split in split_names}
     for split, text in texts.items():
         if not text.has_splits:
@@ -247,7 +247,7 @@ def _build_result(
 
 @contextmanager
 def _show_progress(name: str, show_bar: bool, *, tell_time: bool) -> Iterator[Any]:
-    """Show a progress bar, or lines, with speed, loss and learning rate; yields the trainer's `report` function."""
+    """Show a progress bar or lines; yield the function `report` that the trainer calls with its progress."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), disable=not show_bar) as bars:
         bar = bars.add_task(name)

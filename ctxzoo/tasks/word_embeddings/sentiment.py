@@ -36,7 +36,7 @@ class KnownWords:
     coverage: float
 
     def average_rows(self, table: npt.NDArray[np.float32], weights: Numbers | None = None) -> Numbers:
-        """Return (texts, d) means of rows of a table, weighted by `weights` (rows of the table,), or all alike.
+        """Return for each text the mean of its words' vectors (texts, d), equal or weighted by `weights`.
 
         A text without a known word is a vector of zeros.
         """
@@ -48,7 +48,7 @@ class KnownWords:
 
 
 def look_up_known_words(vectors: WordVectors, texts: Sequence[str]) -> KnownWords:
-    """Return the known words of texts that are cut at white space; words are looked up as they are first."""
+    """Split texts at white space and look up the row of each word that has a vector."""
     pre_tokenizer = build_pre_tokenizer(lower_case=False)
     words = [pre_tokenize(pre_tokenizer, text) for text in texts]
     rows = look_up_rows(vectors, [word for text in words for word in text])
@@ -79,7 +79,7 @@ class SentimentScore:
 
 
 def evaluate_sentiment(vectors: WordVectors, texts: TextSplits) -> SentimentScore:
-    """Fit on train for every C of `STRENGTHS`, choose by validation, score on test.
+    """Fit logistic regressions on mean vectors of train, choose C by validation, and score on test.
 
     A sentence is cut at white space; its words without a vector are left out of the mean, and one without any known
     word is a vector of zeros.
@@ -143,7 +143,7 @@ class MeanScore:
 
 
 def evaluate_mean_vector_sentiment(vectors: WordVectors, texts: TextSplits) -> dict[str, MeanScore]:
-    """Fit for each of `MEANS` on train with the C of `STRENGTHS` that cross-validation on train chooses.
+    """Fit logistic regressions on each kind of mean in `MEANS`, C by cross-validation on train.
 
     All numbers of a mean are divided by one, so that those of train have the standard deviation 1: C means the same,
     however long the vectors are. Frequencies are those of the known words of train.
@@ -176,6 +176,6 @@ def evaluate_mean_vector_sentiment(vectors: WordVectors, texts: TextSplits) -> d
 
 
 def compute_frequency_weights(words: KnownWords, vocab_size: int) -> Numbers:
-    """Return (number,) for each vector `RARE` / (`RARE` + its word's fraction of these words): 1 for other words."""
+    """Return a weight for each vector (number,) that is smaller for more frequent words, to average words by."""
     weights: Numbers = RARE / (RARE + np.bincount(words.rows, minlength=vocab_size) / len(words.rows))
     return weights

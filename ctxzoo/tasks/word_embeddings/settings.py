@@ -87,17 +87,17 @@ class WordEmbeddingTraining:
 
     @classmethod
     def with_architecture_defaults(cls, architecture: str, **settings: Any) -> WordEmbeddingTraining:
-        """Return the given settings, and for those that are missing or None the customs of the architecture."""
+        """Return a copy in which missing settings are those usual for the architecture."""
         chosen = {name: value for name, value in settings.items() if value is not None}
         return cls(**{**CUSTOMS[architecture]._asdict(), **chosen})
 
     def learning_rate_at(self, fraction_read: float) -> float:
-        """Return the learning rate of vectors when this fraction of all words is read."""
+        """Return the learning rate of the vectors after this fraction of all words."""
         left = 1.0 if self.schedule == "constant" else max(LEAST_RATE, 1.0 - fraction_read)
         return self.learning_rate * left
 
     def logit_learning_rate_at(self, fraction_read: float) -> float:
-        """Return the learning rate of K and s when this fraction of all words is read."""
+        """Return the learning rate of the attention logits K and s after this fraction of all words."""
         if self.logit_learning_rate is None:
             return self.learning_rate_at(fraction_read)
         return self.logit_learning_rate * self.learning_rate_at(fraction_read) / self.learning_rate
@@ -107,5 +107,5 @@ class WordEmbeddingTraining:
         return {name: value for name, value in asdict(self).items() if name != "max_minutes"}
 
     def is_out_of_time(self, epoch: int, seconds: float) -> bool:
-        """Return whether `max_minutes` end the training after so many passes and seconds."""
+        """Return whether training stops after this epoch and time because of `max_minutes`."""
         return self.max_minutes is not None and epoch > 0 and seconds >= 60 * self.max_minutes

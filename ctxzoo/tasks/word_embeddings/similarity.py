@@ -46,7 +46,7 @@ class SimilarityScore:
 
 
 def read_word_pairs(dataset: str = DATASET, data_dir: str | None = None) -> tuple[dict[str, WordPairs], str]:
-    """Return test sets by name, in the order of the rows, and a hash of their content.
+    """Return test sets of word pairs with people's scores, by name, and a hash of their content.
 
     Args:
         dataset: Hub id or folder, whose split `test` has the columns dataset, word1, word2 and score.
@@ -71,7 +71,7 @@ def read_word_pairs(dataset: str = DATASET, data_dir: str | None = None) -> tupl
 
 
 def evaluate_similarity(vectors: WordVectors, test_sets: Mapping[str, WordPairs]) -> dict[str, SimilarityScore]:
-    """Return Spearman's correlation of cosines with people's scores for each set; ties have their mean rank."""
+    """Return for each test set Spearman's correlation of the vectors' cosines with people's scores."""
     unit = normalize_rows(vectors)
     scores_by_set = {}
     for name, pairs in test_sets.items():

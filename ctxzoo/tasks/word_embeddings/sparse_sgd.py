@@ -66,7 +66,7 @@ def _clip_row_norms(updates: torch.Tensor, max_norm: float) -> torch.Tensor:
 
 
 def all_reduce_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
-    """Make the gradient of each parameter the sum of those of all processes, the same to the bit in each of them.
+    """Replace each parameter's gradient by its sum over all processes, equal to the bit in each of them.
 
     Sparse gradients are sent as the rows that are there, which every backend can do; dense ones of a large table would
     be a thousand times as long, and NCCL cannot add sparse ones. A single process changes nothing.
@@ -89,7 +89,7 @@ def all_reduce_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
 
 
 def _all_gather_rows(rows: torch.Tensor) -> torch.Tensor:
-    """Return the rows (n, ...) of each process, one after the other; n may differ."""
+    """Return the rows (n, ...) of all processes in one tensor; n may differ between processes."""
     number = torch.tensor(len(rows), device=rows.device)
     numbers = [torch.zeros_like(number) for _ in range(dist.get_world_size())]
     dist.all_gather(numbers, number)

@@ -108,7 +108,7 @@ class WordPredictionTask(lightning.LightningModule):
         self.progress.words = self.progress.total_words * self.global_step // self._count_training_steps()
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
-        """Return the centres of a batch and the nats of each beside its noise, (N,) both."""
+        """Return the predicted words of a batch (N,) and each one's loss with its noise words in nats (N,)."""
         losses = self.model.sampled_loss(**batch, input_gradient=self.settings.input_gradient)
         return {"centres": batch["centres"], "loss": losses}
 
@@ -143,7 +143,7 @@ class WordPredictionTask(lightning.LightningModule):
         return int(self.trainer.num_training_batches) * self.settings.epochs
 
     def _set_learning_rates(self, optimizer: Any) -> float:
-        """Set the optimizer's learning rates for this step, and return that of the vectors."""
+        """Set the learning rates for this step, and return the one of the vectors."""
         share = self.global_step / self._count_training_steps()
         rate = self.settings.learning_rate_at(share)
         for group in optimizer.param_groups:

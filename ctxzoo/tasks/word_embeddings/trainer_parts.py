@@ -40,7 +40,7 @@ FAR_ABOVE = 3  # times the loss of a model that knows nothing
 
 
 def compute_untrained_loss(model: WordEmbeddingForMaskedLM, negative_samples: int) -> float:
-    """Return the most nats that a centre costs a model that knows nothing: log 2 for the centre and each noise word.
+    """Return the loss of a word for an untrained model, in nats: log 2 for the word and for each noise word.
 
     Where each context word predicts by itself, the loss of a full window counts.
     """
@@ -49,7 +49,7 @@ def compute_untrained_loss(model: WordEmbeddingForMaskedLM, negative_samples: in
 
 
 def check_training_loss(loss: float, untrained: float, progress: str) -> None:
-    """Raise an error where the training loss is not finite, or far above that of an untrained model.
+    """Raise an error if the training loss is not finite, or far above that of an untrained model.
 
     Args:
         loss: Mean loss of a centre word in the current pass so far, in nats.
@@ -74,13 +74,13 @@ def check_vocabulary(model: WordEmbeddingForMaskedLM, corpus: Corpus) -> None:
 
 
 def get_config_fields(model: WordEmbeddingForMaskedLM) -> dict[str, Any]:
-    """Return the fields that the configuration of word embeddings adds to that of all models."""
+    """Return the config fields that only word embedding models have."""
     config = model.config.to_dict()
     return {name: config[name] for name in type(model.config).__annotations__}
 
 
 def check_same_training(checkpoint: str, checkpoint_settings: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    """Raise ValueError, naming the setting, unless a checkpoint is of a training with our settings."""
+    """Raise ValueError, naming the setting, if a checkpoint was trained with other settings."""
     for name, value in settings.items():
         if name not in checkpoint_settings or checkpoint_settings[name] != value:
             raise ValueError(

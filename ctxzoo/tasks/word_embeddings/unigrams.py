@@ -9,7 +9,7 @@ NOISE_POWER = 0.75
 
 
 def compute_keep_probabilities(counts: npt.NDArray[np.int64], threshold: float) -> npt.NDArray[np.float64]:
-    """Return (V,) how probably an occurrence of each word is kept: min(1, sqrt(q) + q), q = threshold * total / count.
+    """Return the probability (V,) that subsampling keeps a word: min(1, sqrt(q) + q), q = threshold * total / count.
 
     Args:
         counts: (V,) number of occurrences of each of the V words of the vocabulary.
@@ -28,14 +28,14 @@ def compute_keep_probabilities(counts: npt.NDArray[np.int64], threshold: float) 
 
 
 def compute_noise_probabilities(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return (V,) the probabilities of noise words, proportional to count^0.75."""
+    """Return the probability (V,) of drawing each word as noise, proportional to count^0.75."""
     weights = counts.astype(np.float64) ** NOISE_POWER
     normalised: npt.NDArray[np.float64] = weights / weights.sum()
     return normalised
 
 
 def build_alias_tables(probabilities: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int32]]:
-    """Build Walker's tables for drawing with given probabilities in constant time, as Vose (1991) builds them.
+    """Build tables to draw words with given probabilities in constant time (alias method, Walker 1977; Vose 1991).
 
     Draw an index uniformly and a number r uniformly from 0..2^32 - 1: the index itself where r < limits[index], else
     alternatives[index].

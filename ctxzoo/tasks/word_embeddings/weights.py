@@ -14,23 +14,23 @@ LANES = 16  # numbers in one register
 
 
 def round_up_width(word_dim: int) -> int:
-    """Return D, the width as a multiple of 16, over which loops need no rest."""
+    """Return the vector width rounded up to a multiple of 16, so that loops need no remainder."""
     return -(-word_dim // LANES) * LANES
 
 
 def extract_weights(model: WordEmbeddingForMaskedLM) -> Weights:
-    """Return copies of a model's weights without the rows of special tokens; see `Weights`."""
+    """Return copies of a model's weights as the compiled loops need them, without special tokens; see `Weights`."""
     config, base = model.config, model.word_embedding
     special, width, window = config.num_special_tokens, round_up_width(config.word_dim), config.window
 
     def pad_width(tensor: torch.Tensor) -> Float32Array:
-        """Return (..., D) from (..., d)."""
+        """Return a table (..., d) padded with zeros to the rounded width (..., D)."""
         table = allocate_aligned_zeros(*tensor.shape[:-1], width)
         table[..., : tensor.shape[-1]] = _to_numpy(tensor)
         return table
 
     def insert_centre_column(tensor: torch.Tensor | None, axis: int, rows: int) -> Float32Array:
-        """Add a column of zeros for the centre; return no columns where there is no tensor."""
+        """Insert a column of zeros at the centre position; without a tensor return no columns."""
         if tensor is None:
             return np.zeros((rows, 0), np.float32)
         return np.insert(_to_numpy(tensor), window, 0, axis=axis)
@@ -89,7 +89,7 @@ def load_weights(model: WordEmbeddingForMaskedLM, weights: Weights) -> None:
 
 
 def check_weights_finite(weights: Weights, step: str, rate: float) -> None:
-    """Raise an error where weights are no longer finite.
+    """Raise an error if any weight is not finite.
 
     Raises:
         FloatingPointError: some weight is not finite; the message has the step and the learning rate.
@@ -101,7 +101,7 @@ def check_weights_finite(weights: Weights, step: str, rate: float) -> None:
 
 
 def _get_trained_output(model: WordEmbeddingForMaskedLM, output: Float32Array) -> tuple[torch.Tensor, Float32Array]:
-    """Return the part of O that is trained, and its values in that shape."""
+    """Return the trained rows of the output vectors, and the weights `output` in their shape."""
     config: WordEmbeddingConfig = model.config
     special, dim, width = config.num_special_tokens, config.word_dim, round_up_width(config.word_dim)
     if config.architecture == "structured_skip_gram":
