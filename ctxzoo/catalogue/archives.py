@@ -20,7 +20,7 @@ LARGEST_UNPACKED = 2**30  # bytes of all that an archive holds; those of the cat
 
 @contextmanager
 def open_zip_texts(path: Path) -> Iterator[Callable[[str], str]]:
-    """Give a function from the name of a member of a zip file to its text.
+    """Open a zip file within a `with` block, and yield a function from the name of a member to its text.
 
     Raises:
         RawFileError: the file is no zip file, damaged, or holds more than `LARGEST_UNPACKED`; also where the function
@@ -34,7 +34,7 @@ def open_zip_texts(path: Path) -> Iterator[Callable[[str], str]]:
 
 @contextmanager
 def open_zip_member(path: Path, name: str) -> Iterator[IO[bytes]]:
-    """Give one member of a zip file, line by line; the others may be as large as they are, and are not read.
+    """Open one member of a zip file within a `with` block, to read its lines one by one.
 
     Raises:
         RawFileError: the file is no zip file, or damaged; no such member; it holds more than `LARGEST_UNPACKED`.
@@ -48,7 +48,7 @@ def open_zip_member(path: Path, name: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a zip file; what is wrong with it, or with the text of a member, is a `RawFileError`."""
+    """Open a zip file within a `with` block, and turn errors of reading it into `RawFileError`."""
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
@@ -57,7 +57,7 @@ def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _read_zip_member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Return the bytes of a member, no more than its header says: whatever follows them is not unpacked."""
+    """Return the bytes of a member, and raise an error if it unpacks to more than its header says."""
     with archive.open(name) as member:
         return member.read(archive.getinfo(name).file_size)
 

@@ -61,7 +61,7 @@ class Outcome:
 def build_or_check_dataset(
     entry: Entry, data_dir: str | None = None, *, raw: Path | None = None, replace: bool = False
 ) -> Outcome:
-    """Build a dataset in the data folder, or check the one that is there, which is kept where its rows are right.
+    """Build a dataset in the data folder, unless it is there with the right rows.
 
     Args:
         entry: Catalogue entry of the dataset.
@@ -140,7 +140,7 @@ def _convert_raw_files(entry: Entry, folder: Path, raw: Path | None) -> None:
 
 
 def _get_column_kinds(entry: Entry, split: str) -> Kinds:
-    """Return the kinds of the columns of a split; one may differ in a configuration, as "configuration/column" says."""
+    """Return the kind of each column of a split; a key "configuration/column" holds in one configuration alone."""
     start = f"{split.rpartition('/')[0]}/"
     own = {name.removeprefix(start): kind for name, kind in entry.kinds.items() if name.startswith(start)}
     return {**{name: kind for name, kind in entry.kinds.items() if "/" not in name}, **own}
@@ -159,7 +159,7 @@ def _build_feature(kind: Kind) -> object:
 
 
 def write_dataset_folder(entry: Entry, folder: Path, splits: dict[str, datasets.Dataset]) -> None:
-    """Write splits, named "split" or "configuration/split", as the Hub lays a dataset repository out."""
+    """Write splits named "split" or "configuration/split" as files in the layout of a Hub dataset."""
     configurations: dict[str, list[dict[str, str]]] = {}
     for name, dataset in splits.items():
         configuration, _, split = name.rpartition("/")
@@ -179,7 +179,7 @@ def write_dataset_folder(entry: Entry, folder: Path, splits: dict[str, datasets.
 
 
 def _copy_from_hub(entry: Entry, folder: Path, raw: Path | None) -> None:
-    """Copy the Hub's files into the folder; an interrupted download goes on in the cache of the Hub's client."""
+    """Copy a dataset's files from the Hub, or from the folder `raw`, into the folder."""
     if raw is not None:
         if not any(raw.rglob("*.parquet")):
             raise RawFilesMissingError(f"{raw} holds no Parquet file of {entry.name}", [describe_hub_files(entry)])

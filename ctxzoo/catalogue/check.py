@@ -29,7 +29,7 @@ class Finding:
 
 
 def check_splits(entry: Entry, folder: Path) -> list[Finding]:
-    """Compare the splits of a folder with those of an entry; splits that the entry does not know come last.
+    """Return for each split whether its rows in a folder are those of the catalogue; unknown splits come last.
 
     Raises:
         DatasetUnavailableError: there is no such folder, or no data file in it.
@@ -82,7 +82,7 @@ def _fingerprint_checked_columns(entry: Entry, split: datasets.Dataset) -> str:
 
 @contextmanager
 def load_splits_of_folder(folder: Path) -> Iterator[Mapping[str, datasets.Dataset]]:
-    """Give the splits of a folder by name, with the name of the configuration before it where there are several."""
+    """Within a `with` block, give a folder's splits by name, "configuration/split" where it has several of these."""
     if not folder.is_dir():
         raise DatasetUnavailableError(f"there is no folder {folder}")
     # The cache of `datasets` would keep a copy of what is only looked at.

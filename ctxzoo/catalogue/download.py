@@ -77,7 +77,7 @@ def download_files(files: Iterable[RawFile]) -> Files:
 
 
 def find_raw_files(files: Iterable[RawFile], folder: Path) -> Files:
-    """Return where raw files lie in a folder that a person filled.
+    """Return the paths of raw files that a person put into a folder.
 
     Raises:
         RawFilesMissingError: a file is not there, or there is no such folder.
@@ -113,7 +113,7 @@ def get_cache_path(file: RawFile) -> Path:
 
 
 def check_digest(file: RawFile, path: Path, *, remove: bool = False) -> None:
-    """Refuse a file whose digest is not that of its entry, or, where it has none, not that of the first download.
+    """Raise an error if a file's sha256 is not that of its entry or, without one there, of the first download.
 
     Args:
         file: Catalogue's record of the raw file, with its digest.
@@ -177,7 +177,7 @@ def _download_file(file: RawFile, target: Path, progress: Progress, bar: TaskID)
 
 
 def _append_download(url: str, partial_file: Path, bytes_present: int, progress: Progress, bar: TaskID) -> bool:
-    """Append the rest of a file to what there is of it; return False where the server cannot go on from there."""
+    """Download the bytes of a file that are missing; return False if the server cannot continue a download."""
     headers = {"Accept-Encoding": "identity"}  # otherwise positions in the file are not those of the transfer
     if bytes_present:
         headers["Range"] = f"bytes={bytes_present}-"
@@ -208,7 +208,7 @@ def _append_download(url: str, partial_file: Path, bytes_present: int, progress:
 
 
 def _open_partial_file(partial_file: Path, *, truncate: bool) -> BinaryIO:
-    """Open a part to write on; a link in its place is none of ours."""
+    """Open the unfinished download for writing, and refuse a link in its place."""
     flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if truncate else os.O_APPEND) | getattr(os, "O_NOFOLLOW", 0)
     return os.fdopen(os.open(partial_file, flags, 0o666), "wb" if truncate else "ab")
 

@@ -18,7 +18,7 @@ Number = TypeVar("Number", int, float)
 
 
 def read_badges(files: Files) -> Splits:
-    """Return each user's badges and times once, divided by user, and the names of badges.
+    """Return the badges that each user earned and when, divided by user, and a table of badge names.
 
     Users are numbered by their first time, then by their events and times: folds overlap, and their order is of no
     meaning.

@@ -16,7 +16,7 @@ _SPLITS = {"train": "traindata", "validation": "validdata", "test": "testdata"}
 
 
 def make_piano_roll_converter(files_of_sets: Mapping[str, str]) -> Callable[[Files], Splits]:
-    """Return a converter of rolls to the keys that sound at each step.
+    """Return a function that converts MATLAB files of piano rolls to lists of the keys that sound at each step.
 
     Args:
         files_of_sets: Name of each set of pieces, which becomes a configuration of the dataset, to its file.

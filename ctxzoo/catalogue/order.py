@@ -22,7 +22,7 @@ KEY = np.uint32  # a collision among the rows of a set would show in the fingerp
 
 
 def hash_row_values(values: Iterable[Any]) -> int:
-    """Return the hash of a row, of the values that tell it from others."""
+    """Return the hash of the values by which a stored order knows a row."""
     content = "\0".join(map(str, values))
     return int.from_bytes(hashlib.sha256(content.encode()).digest()[:4], "little")
 
@@ -34,7 +34,7 @@ def load_packaged_arrays(name: str) -> dict[str, npt.NDArray[Any]]:
 
 
 def apply_stored_order(rows: Sequence[dict[str, Any]], key_columns: Sequence[str], name: str) -> Splits:
-    """Return the rows that a stored order names, in its order; those that are not there are left out.
+    """Return the rows that a packaged order names, in that order, without the others.
 
     Args:
         rows: All rows that the raw files give.
@@ -53,7 +53,7 @@ def apply_stored_order(rows: Sequence[dict[str, Any]], key_columns: Sequence[str
 def split_randomly(
     rows: Iterable[dict[str, Any]], sort_column: str, seed: int = SPLIT_SEED
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return train, validation and test, drawn, the rows of each in the order of `sort_column`.
+    """Return train, validation and test, drawn at random, each sorted by `sort_column`.
 
     Args:
         rows: Rows from which splits of 80 %, 10 % and 10 % are drawn.
@@ -67,5 +67,5 @@ def split_randomly(
 
 
 def rows_to_columns(rows: Sequence[dict[str, Any]]) -> Rows:
-    """Return rows as columns; all have the same."""
+    """Return a list of rows with equal keys as a dict of columns."""
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}

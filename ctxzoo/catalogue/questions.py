@@ -69,7 +69,7 @@ def read_course_splits(files: Files) -> Splits:
 
 
 def _build_course_splits(files: Files) -> dict[str, list[Row]]:
-    """Return the splits of the course; its ids become `uuid`, the official ids are those of the same words."""
+    """Return the splits of the course's dataset, whose rows get the official ids and keep their own as `uuid`."""
     official: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in read_squad_questions(files[V2_DEV]):
         official[row["context"], row["question"]].append(row)
@@ -161,7 +161,7 @@ def find_answer_offsets(context: str, answer: str) -> list[int]:
 
 
 def _restore_answer_offsets(rows: list[Row], name: str) -> list[Row]:
-    """Return rows whose answers stand where those of our rows do.
+    """Return rows with the offsets of their answers that the stored dataset has, of several occurrences.
 
     Of an answer that occurs more than once in its context our copies guess which occurrence is meant; the guesses are
     stored, so that what is built here is what results were computed on.

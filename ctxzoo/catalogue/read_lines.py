@@ -63,7 +63,7 @@ def parse_csv_rows(lines: Iterable[str], name: str, columns: Iterable[str]) -> I
 def make_label_file_converter(
     labels: Sequence[tuple[str, int, str]], encoding: str = "utf-8", *, label_text: bool = True
 ) -> Callable[[Files], Splits]:
-    """Return a converter of files that each hold the texts of one label, one a line; all go to the split "train".
+    """Return a function that converts files of texts, one file for each label, to one split "train".
 
     Empty lines are left out, and blanks around texts.
 
@@ -88,7 +88,7 @@ def make_label_file_converter(
 
 
 def make_sentence_file_converter(files_of_splits: Mapping[str, str]) -> Callable[[Files], Splits]:
-    """Return a converter of files of one sentence a line, without the blanks around it.
+    """Return a function that converts files of one sentence a line to rows of sentences.
 
     Args:
         files_of_splits: Name of each split to the name of its file.
@@ -123,7 +123,7 @@ def read_sentence_polarity(files: Files) -> Splits:
 def make_labelled_line_converter(
     files_of_splits: Sequence[tuple[str, str]], names: Sequence[str], separator: str, *, header: bool, label_text: bool
 ) -> Callable[[Files], Splits]:
-    """Return a converter of files with a label, a separator and a text in each line.
+    """Return a function that converts files with a label, a separator and a text on each line to rows.
 
     Args:
         files_of_splits: Name of each split to the name of its file.

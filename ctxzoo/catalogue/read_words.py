@@ -22,13 +22,13 @@ _CATEGORIES = "brown/cats.txt"
 
 @contextmanager
 def _open_zip_lines(path: Path) -> Iterator[Callable[[str], list[str]]]:
-    """Give a function from the name of a member of a zip file to its lines."""
+    """Open a zip file within a `with` block, and yield a function from the name of a member to its lines."""
     with open_zip_texts(path) as text_of:
         yield lambda name: text_of(name).splitlines()
 
 
 def read_universal_tag_map(path: Path, name: str) -> dict[str, str]:
-    """Return the universal tag of each tag that a map in NLTK's archive of universal tagsets names."""
+    """Return the universal tag of each tag, from the map of this name in NLTK's archive of tagsets."""
     with _open_zip_lines(path) as lines:
         pairs = [line.split("\t") for line in lines(f"universal_tagset/{name}.map") if line.strip()]
     return {pair[0]: pair[-1] for pair in pairs}
@@ -125,7 +125,7 @@ def _parse_tree_sentences(text: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def make_conll_u_converter(files_of_splits: Sequence[tuple[str, str]]) -> Callable[[Files], Splits]:
-    """Return a converter of CoNLL-U files to words and tags; ranges of multiword tokens and empty nodes are left out.
+    """Return a function that converts CoNLL-U files to words and tags, without multiword ranges and empty nodes.
 
     Args:
         files_of_splits: Name of each split to the name of its file.
@@ -149,7 +149,7 @@ def make_conll_u_converter(files_of_splits: Sequence[tuple[str, str]]) -> Callab
 
 
 def make_word_pair_converter(sets: Mapping[str, str]) -> Callable[[Files], Splits]:
-    """Return a converter of lists of two words and a score in each line.
+    """Return a function that converts lists of two words and a score on each line to rows.
 
     Args:
         sets: Name of each set of word pairs to the name of its file, in the order of rows.
@@ -187,7 +187,7 @@ ROWS = "train"  # the one split of a set of vectors
 
 
 def make_text_vector_converter(member: str, dim: int) -> Callable[[Files], Splits]:
-    """Return a converter of a zip archive whose member has a word and `dim` numbers in each line."""
+    """Return a function that converts a zip archive, whose member has a word and `dim` numbers a line, to rows."""
 
     def convert(files: Files) -> Splits:
         """Return the words and vectors of a text file in a zip archive."""
@@ -209,7 +209,7 @@ def make_text_vector_converter(member: str, dim: int) -> Callable[[Files], Split
 
 
 def make_npm_vector_converter(member: str, dim: int) -> Callable[[Files], Splits]:
-    """Return a converter of a package of npm, whose JSON file has `words`, and `vectors` of `dim` numbers and more."""
+    """Return a function that converts an npm package with word vectors in JSON to rows of `dim` numbers each."""
 
     def convert(files: Files) -> Splits:
         """Return the words and vectors of a JSON file in a package of npm."""

@@ -31,7 +31,7 @@ class NumberTable:
 
 
 def make_number_table_converter(tables: Mapping[str, NumberTable]) -> Callable[[Files], Splits]:
-    """Return a converter of tables to rows of `row`, the number in the file from 0, features `x`, and target `y`.
+    """Return a function that converts CSV tables to rows with a number, features `x` and target `y`.
 
     Args:
         tables: Name of each configuration of the dataset to its table.

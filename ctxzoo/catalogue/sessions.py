@@ -13,7 +13,7 @@ EVENT = ("ItemId", "Time", "SessionId", "item_idx", "sess_idx")
 
 
 def make_session_converter(prefix: str, *, splits: Mapping[str, str], divided: bool) -> Callable[[Files], Splits]:
-    """Return a converter of events, one a line, to sessions, and of the table of items.
+    """Return a function that converts files of events, one a line, to sessions and a table of items.
 
     Args:
         prefix: Prefix of the names of the files.

@@ -94,7 +94,7 @@ def _read_bills(files: Files, congress: int) -> Iterator[dict[str, Any]]:
 
 
 def _read_senators(files: Files) -> dict[int, dict[str, Any]]:
-    """Return what is told of each senator, by ICPSR number; of one who changes party there are two."""
+    """Return the facts of each senator by ICPSR number; one who changes party has two numbers."""
     senators: dict[int, dict[str, Any]] = {}
     names = ("chamber", "icpsr", "bioguide_id", "bioname", "party_code", "state_abbrev", "born", "nominate_dim1")
     for congress in CONGRESSES:

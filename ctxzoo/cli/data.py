@@ -104,7 +104,7 @@ def get_dataset(options: argparse.Namespace) -> int:
 
 
 def check_dataset(options: argparse.Namespace) -> int:
-    """Check a folder and return `FAILED` where it holds other rows than results were computed on."""
+    """Compare a folder with the catalogue, print the result, and return `FAILED` if its rows differ."""
     import datasets
 
     from ctxzoo.catalogue.check import are_all_splits_unchanged, check_splits, find_entry_of_folder
@@ -142,7 +142,7 @@ def _print_findings(findings: Sequence[Finding]) -> None:
 
 
 def _print_missing(entry: Entry, error: RawFilesMissingError, options: argparse.Namespace) -> None:
-    """Say what to fetch by hand, on the stream of errors."""
+    """Print to the standard error which files a person must fetch by hand."""
     print(f"ctxzoo: error: {error}", file=sys.stderr)
     print("The same command goes on later. Without network, fetch by hand into one folder:", file=sys.stderr)
     for file in error.files[:MANY]:

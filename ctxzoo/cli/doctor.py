@@ -35,7 +35,7 @@ class Finding:
 
 
 def examine_installation(known_datasets: Iterable[str]) -> list[Finding]:
-    """Return all findings.
+    """Return the results of all checks of this machine: versions, devices, folders and the Hub.
 
     Args:
         known_datasets: Ids of datasets to look for in the data folder.

@@ -42,7 +42,7 @@ def list_variants(architecture: Architecture) -> dict[str, dict[str, Any]]:
 
 
 def build_variant_config(architecture: Architecture, name: str) -> ZooConfig:
-    """Return a variant with nominal values for the sizes that come from data."""
+    """Return the configuration of a variant, with example values for sizes that data would decide."""
     config_class = architecture.config_class
     return config_class.of_variant(name, **config_class.nominal_sizes)
 
@@ -85,7 +85,7 @@ def get_last_head_class(architecture: Architecture) -> type[ZooPreTrainedModel]:
 
 
 def format_info_lines(facts: CheckpointFacts) -> list[str]:
-    """Return what the problem of a checkpoint, for a base model that of a head, says of its configuration."""
+    """Return further lines of `ctxzoo info` on a checkpoint, which its task says of the configuration."""
     heads = (facts.model_class, *facts.architecture.model_classes.values())
     head = next((head for head in heads if head.zoo_task is not None), None)
     return [] if head is None else list(get_card_of_head(head).describe_config(facts.config))

@@ -379,7 +379,7 @@ def _print_checkpoint_info(checkpoint: str) -> int:
 
 
 def _add_options_of_problems(sub: argparse.ArgumentParser, command: str) -> None:
-    """Add the options that not every problem has, in a group for the problems that have them."""
+    """Add options of `command` that only some tasks have, in a group for these tasks."""
     owners: dict[str, list[str]] = {}
     options: dict[str, Option] = {}
     for problem in PROBLEMS:
@@ -395,7 +395,7 @@ def _add_options_of_problems(sub: argparse.ArgumentParser, command: str) -> None
 
 
 def _select_problem_options(command: str, options: argparse.Namespace, card: TaskCard) -> dict[str, Any]:
-    """Return the options that only checkpoints of this problem have; those of other problems are refused.
+    """Return the options that checkpoints of this task have, and refuse those of other tasks.
 
     Raises:
         ValueError: an option of another problem; the problem does not have the command.
@@ -418,7 +418,7 @@ def _select_problem_options(command: str, options: argparse.Namespace, card: Tas
 
 
 def _get_option_value(option: Option, options: argparse.Namespace, card: TaskCard) -> Any:
-    """Return the value of an option of a problem; others may have one of the same name that takes several."""
+    """Return the value given for an option of a task, as one value or a list, as this task takes it."""
     value = getattr(options, option.name)
     if option.many or not isinstance(value, list) or option.type is not str:
         return value
@@ -428,7 +428,7 @@ def _get_option_value(option: Option, options: argparse.Namespace, card: TaskCar
 
 
 def _check_output_files(options: argparse.Namespace) -> None:
-    """Refuse files that cannot be written, and those and folders that the command reads."""
+    """Raise an error for an output that cannot be written or that the command also reads."""
     inputs = {name: value for name in ("file", *OPTIONS) if (value := getattr(options, name, None)) is not None}
     data = [value for name, value in inputs.items() if name != BY_CONTENT]
     for name in OUTPUTS:
@@ -450,13 +450,13 @@ def _set_num_threads(options: argparse.Namespace) -> None:
 
 
 def _sort_metrics(scores: dict[str, float], card: TaskCard) -> dict[str, float]:
-    """Return metrics in the order of cards, the others after them."""
+    """Return the metrics in the order in which model cards list them, then the others."""
     names = (*card.metrics, *sorted(set(scores) - set(card.metrics)))
     return {name: scores[name] for name in names if name in scores}
 
 
 def _truncate_text(text: str) -> str:
-    """Return a text of at most `LONGEST_VALUE` characters, its end left out where it is longer."""
+    """Return the text, shortened to `LONGEST_VALUE` characters."""
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 

@@ -128,7 +128,7 @@ def build_published_card(entry: Entry, result: RunResult, model: Any, tokenizer:
 
 
 def _read_index_entry(folder: Path) -> Entry:
-    """Return what the index says of a folder; of a new one nothing."""
+    """Return the entry of a folder in the index of published folders; a new folder has none."""
     known = read_published_entries() if (FOLDER / INDEX).exists() else {}
     return known.get(folder, Entry(result=Path()))
 

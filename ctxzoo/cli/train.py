@@ -14,7 +14,7 @@ STOPPED = "stopped; the same command with --resume keeps what is finished and go
 
 
 def add_problem_parsers(train: argparse.ArgumentParser) -> None:
-    """Add a command for each problem, for the help; `parse_train_options` reads their options."""
+    """Add a subcommand for each task, for the help alone; `parse_train_options` reads their options."""
     problems = train.add_subparsers(title="problems", required=True, metavar="PROBLEM")
     for name in PROBLEMS:
         problem = get_problem(name)
@@ -24,7 +24,7 @@ def add_problem_parsers(train: argparse.ArgumentParser) -> None:
 
 
 def list_problems_with_options(unknown: Sequence[str]) -> str:
-    """Return which problems take the options that the problem of a `ctxzoo train` does not, or nothing, for a message.
+    """Return a sentence on which tasks have the unknown options, for an error message, or "".
 
     Args:
         unknown: Words of the command line that the parser did not recognise.
@@ -40,7 +40,7 @@ def list_problems_with_options(unknown: Sequence[str]) -> str:
 
 
 def parse_train_options(words: Sequence[str]) -> argparse.Namespace | None:
-    """Return the options of `ctxzoo train PROBLEM`; None: it is another command.
+    """Return the options of `ctxzoo train TASK`, or None if the words are another command.
 
     Every value of the experiment is an option by its name, `data` the dataset, and `line` is the `CommandLine`.
 

@@ -41,7 +41,7 @@ class Answer:
 
 
 def format_ranked_answer(candidates: Sequence[tuple[str, float]], item_name: str, left_out: int, alone: Any) -> Answer:
-    """Return as an answer the likeliest of many, a line of a CSV file for each.
+    """Return the answer to a row that asks for the likeliest items, as rows of CSV or as lists of JSON.
 
     Args:
         candidates: Names and probabilities, the most probable first; empty where the model knows nothing of the row.
@@ -96,7 +96,7 @@ def write_answers(
 
 
 def parse_answer_file_kind(output: Path) -> str:
-    """Return the kind that the name of a file of answers says; none, "", that of a pipe or device.
+    """Return the kind of file that the name of the output says: "csv", "json" or "jsonl"; "" for a pipe or device.
 
     Raises:
         ValueError: The name of a file says none.
@@ -130,7 +130,7 @@ class _JsonLinesWriter:
         self.file.write(json.dumps({**row, **answer.fields}, ensure_ascii=False, default=str) + "\n")
 
     def finish(self) -> None:
-        """Write what stands behind the last answer."""
+        """Write what ends the file behind the last answer: nothing in JSON lines."""
 
 
 class _JsonWriter(_JsonLinesWriter):

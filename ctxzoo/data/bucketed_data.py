@@ -42,7 +42,8 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
 
     @abstractmethod
     def batches(self, split: str, *, training: bool) -> Any:
-        """Return a split as a dataset of which `batches[rows]` is a whole batch and `lengths()` forms the batches.
+        """Return a split as a dataset whose items are whole batches, `batches[rows]`, with `lengths()` to group rows
+        by.
 
         Args:
             split: Name of the split.

@@ -41,7 +41,7 @@ class ResumableSampler(DistributedSampler[Block]):
         """Return the number of batches of an epoch."""
 
     def check_number_of_processes(self, number: int) -> None:
-        """Refuse a number of processes some of which would have no batch.
+        """Raise ValueError for so many processes that one of them would have no batch.
 
         Raises:
             ValueError: there are too many.
@@ -97,7 +97,7 @@ class BucketSampler(ResumableSampler[list[int]]):
         self._fixed_place = None if rank is None or world_size is None else (rank, world_size)
 
     def _get_rank_and_world_size(self) -> tuple[int, int]:
-        """Return this process and the number of those that share the batches."""
+        """Return the rank of this process and the number of processes that share the batches."""
         return get_rank_and_world_size() if self._fixed_place is None else self._fixed_place
 
     def __len__(self) -> int:
@@ -125,7 +125,7 @@ class BucketSampler(ResumableSampler[list[int]]):
             )
 
     def _choose_batch_size(self, world_size: int) -> int:
-        """Return the rows of a batch: without shuffling fewer, where some process would have no batch."""
+        """Return the batch size, without shuffling reduced so that each of `world_size` processes has a batch."""
         rows = len(self.lengths)
         if self.shuffle or -(-rows // self.batch_size) >= world_size:
             return self.batch_size
@@ -175,12 +175,12 @@ class ResumableLoader(DataLoader[Any]):
             yield batch
 
     def state_dict(self) -> dict[str, int]:
-        """Return the epoch and the number of its batches that were handed out."""
+        """Return the epoch and the number of its batches handed out so far, for a checkpoint."""
         assert isinstance(self.sampler, ResumableSampler)
         return {"epoch": self.sampler.epoch, "batches": self._seen}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Continue where `state_dict` was taken, once the sampler is at that epoch."""
+        """Continue behind the batches that `state` counts, once the sampler is at the same epoch."""
         self._resume_at = dict(state)
 
 
@@ -212,7 +212,7 @@ def build_bucket_loader(
 def build_resumable_loader(
     dataset: Dataset[Any], sampler: ResumableSampler[Any], num_workers: int = 0
 ) -> ResumableLoader:
-    """Return the usual loader of whole batches; `num_workers` as in `build_bucket_loader`."""
+    """Return a loader of whole batches that can continue within an epoch; `num_workers` as in `build_bucket_loader`."""
     return ResumableLoader(
         dataset,
         sampler=sampler,
@@ -227,7 +227,7 @@ _alone = False
 
 @contextmanager
 def disable_distributed_sharding() -> Iterator[None]:
-    """Let loaders give this process every row within a `with` block, though others train together with it."""
+    """Within a `with` block, let loaders give this process all rows, not its share in distributed training."""
     global _alone
     before, _alone = _alone, True
     try:

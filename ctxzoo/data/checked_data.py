@@ -18,11 +18,11 @@ class CheckedSplits(Protocol):
 
     @property
     def splits(self) -> Mapping[str, Any]:
-        """Name of a split to its rows, of which `select` gives some."""
+        """Return the rows of each split by its name; they have a method `select`."""
 
     @property
     def fingerprint(self) -> Mapping[str, str]:
-        """Name of a split to its hash, the same on every machine."""
+        """Return the content hash of each split by its name."""
 
 
 Checked = TypeVar("Checked", bound=CheckedSplits)
@@ -53,14 +53,14 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
 
     @abstractmethod
     def read_dataset(self) -> Checked:
-        """Read and check the dataset."""
+        """Read the dataset from its files and return it, checked; subclasses say how."""
 
     @abstractmethod
     def group_related_rows(self, checked: Checked) -> RowGroups:
-        """Say which rows stay on one side when data is divided; `ctxzoo train` does as much."""
+        """Return the groups of rows, such as equal texts, that must stay together when training data is divided."""
 
     def load_checked_data(self) -> Checked:
-        """Return what `read_dataset` gives, which is read once; its training rows divided, where `divide` says so."""
+        """Return the checked dataset, read on the first call, and divided into splits where `divide` asks for it."""
         if self._checked is None:
             checked: Any = self.read_dataset()
             if self.divide and list(checked.splits) == ["train"]:
@@ -100,7 +100,7 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
         return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self.content_hashes().items()))
 
     def content_hashes(self) -> dict[str, str]:
-        """Return name to content hash of all that is read."""
+        """Return the content hash of everything that is read, by name, for results files."""
         return dict(self.load_checked_data().fingerprint)
 
     def prepare_data(self) -> None:
@@ -108,7 +108,7 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
         self.load_checked_data()
 
     def get_split(self, parts: Mapping[str, Part], split: str) -> Part:
-        """Return the part of a split.
+        """Return the part of one split, or raise ValueError if the dataset has no such split.
 
         Args:
             parts: Splits by name.

@@ -46,7 +46,7 @@ _HUB_ID = re.compile(rf"{_PART}(?:/{_PART})?")
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Give a temporary name to write to, which becomes `path` when the block ends without an error.
+    """Yield a temporary path to write to, and rename it to `path` when the `with` block ends without an error.
 
     The folder is made where it is missing. A link stays: what it points to is replaced. What is there and is no regular
     file (a pipe, a device, an open file such as /dev/stdout) is not replaced either: the content is written into it
@@ -84,7 +84,7 @@ def temporary_file_pattern(name: str) -> str:
 
 
 def is_pipe_or_device(path: Path) -> bool:
-    """Return whether `path` is there and no regular file by itself: a pipe, a device, an open file of this process."""
+    """Return whether `path` exists but is no regular file: a pipe, a device or /dev/stdout."""
     try:
         return not stat.S_ISREG(path.stat().st_mode) or _find_file_descriptor(path) is not None
     except OSError:  # it is not there, or below what is no folder, or in one that may not be looked into
@@ -92,7 +92,7 @@ def is_pipe_or_device(path: Path) -> bool:
 
 
 def _open_pipe_or_device(path: Path) -> BinaryIO:
-    """Open what is there, without truncating it: an open file of this process where it stands, so that `>>` appends."""
+    """Open a pipe or device for writing, without truncating it, so that `>>` of a shell appends."""
     descriptor = _find_file_descriptor(path)
     if descriptor is None:
         return os.fdopen(os.open(path, os.O_WRONLY), "wb")
@@ -102,7 +102,7 @@ def _open_pipe_or_device(path: Path) -> BinaryIO:
 
 
 def _find_file_descriptor(path: Path) -> int | None:
-    """Return the number of the open file of this process that a path such as /dev/stdout or /dev/fd/3 means."""
+    """Return the number of the open file that a path such as /dev/stdout or /dev/fd/3 stands for, or None."""
     place = os.path.abspath(path)
     for _ in range(MOST_LINKS):
         folder, name = os.path.split(place)
@@ -117,14 +117,16 @@ def _find_file_descriptor(path: Path) -> int | None:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """Open the temporary file of `atomic_path` for writing bytes; errors are those of `atomic_path`."""
+    """Open a file for writing bytes that replaces `path` when the `with` block ends without an error; see
+    `atomic_path`.
+    """
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         yield file
 
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """Give a new folder beside `path` to fill, which takes the place of `path` when the block ends without an error.
+    """Yield a new folder to fill, which replaces `path` when the `with` block ends without an error.
 
     What was there before is removed; of a link, what it points to. After an error it stays as it was, and nothing of
     the new folder is left.
@@ -147,7 +149,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 
 def replace_folder(new_folder: Path, folder: Path) -> None:
-    """Replace `folder`, which may be missing, by `new_folder`; if that fails, `folder` is what it was.
+    """Replace `folder`, which may be missing, by `new_folder`; if that fails, put the old one back.
 
     Between two renames there is no `folder`. Where the process is killed there, `path_exists` finds it aside.
 
@@ -186,7 +188,7 @@ def _restore_replaced_folder(aside: Path, folder: Path) -> None:
 
 
 def path_exists(path: Path) -> bool:
-    """Return whether a file or folder exists; a folder that a killed `replace_folder` left aside gets its name back."""
+    """Return whether a file or folder exists, after putting back what a killed `replace_folder` moved aside."""
     if not path.exists():
         with contextlib.suppress(OSError, ValueError):  # a name that no file can have, or in another user's folder
             _restore_after_killed_replacement(Path(os.path.realpath(path)))
@@ -205,7 +207,7 @@ def _restore_after_killed_replacement(folder: Path) -> None:
 
 
 def _backup_folder_prefix(name: str) -> str:
-    """Return how the name of the folder begins into which one of this name is moved while it is replaced."""
+    """Return how the name begins of the folder in which the old `name` is kept while it is replaced."""
     return f".{name[:NAME_KEPT]}-old-"
 
 
@@ -223,7 +225,7 @@ def default_cache_folder() -> Path:
 
 
 def hash_strings(parts: Iterable[str]) -> str:
-    """Return a short hash of the parts, in order; no part can run into the next."""
+    """Return a short hash of the strings, in order, such that ("ab", "c") and ("a", "bc") differ."""
     digest = hashlib.sha256()
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
@@ -232,7 +234,7 @@ def hash_strings(parts: Iterable[str]) -> str:
 
 
 def build_cached_folder(folder: Path, build: Callable[[Path], None]) -> Path:
-    """Return `folder`, filled by `build(temporary folder)` if it is not there yet.
+    """Return `folder`, and call `build(temporary folder)` to fill it first if it does not exist.
 
     The temporary folder gets its name only when `build` has returned: an interrupted write leaves nothing that a later
     run would take for whole. Of several processes that build at once the first to finish wins. What a killed build of
@@ -287,7 +289,7 @@ def _make_cache_not_writable_error(folder: Path, error: OSError) -> OSError:
 
 
 def check_folder_is_writable(folder: Path, option: str = "--output_dir") -> None:
-    """Make sure that a run can write into `folder` before hours are spent.
+    """Raise an error now if a run cannot write into `folder`, rather than after hours.
 
     Args:
         folder: Folder to be written to; it is created where it is missing.
@@ -309,7 +311,7 @@ def check_folder_is_writable(folder: Path, option: str = "--output_dir") -> None
 
 
 def check_output_file(path: Path, option: str, inputs: Iterable[str | Path] = ()) -> None:
-    """Make sure that a file can be written, and is none of those that are read, before anything is computed.
+    """Raise an error, before anything is computed, if the output cannot be written or is one of the inputs.
 
     Args:
         path: File to be written; its folder is created where it is missing. A pipe or device is accepted without a try.
@@ -331,7 +333,7 @@ def check_output_file(path: Path, option: str, inputs: Iterable[str | Path] = ()
 
 
 def refuse_output_among_inputs(path: Path, option: str, inputs: Iterable[str | Path]) -> None:
-    """Refuse an output that the next command would read as data.
+    """Raise an error for an output file in a folder of data, which the next command would read as data.
 
     Args:
         path: Path of a data file with one of `DATA_SUFFIXES`, or of a folder; it need not exist.
@@ -350,7 +352,7 @@ def refuse_output_among_inputs(path: Path, option: str, inputs: Iterable[str | P
 
 
 def refuse_missing_path(name: str, kind: str) -> None:
-    """Refuse a name that can only be a path, of which nothing exists, within seconds.
+    """Raise FileNotFoundError within seconds if what the user named is neither a path nor on the Hub.
 
     Args:
         name: Path or Hub id, as the user typed it.
@@ -388,7 +390,7 @@ def _is_in_hub_cache(name: str) -> bool:
 
 
 def is_hub_reachable() -> bool:
-    """Ask the Hub for a sign of life: its client itself tries again for half a minute before it gives up."""
+    """Return whether the Hub answers one short request; its own client would try again for half a minute."""
     from huggingface_hub import constants, get_session
 
     try:

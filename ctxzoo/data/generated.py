@@ -22,19 +22,19 @@ class RandomDraws(random.Random):
     """Random choices."""
 
     def draw_integer(self, end: int) -> int:
-        """Return a whole number from 0 to below `end`."""
+        """Return a random whole number from 0 to `end` - 1."""
         return int(self.random() * end)
 
     def draw_item(self, items: Sequence[T]) -> T:
-        """Return one of the items."""
+        """Return one of the items, drawn at random."""
         return items[self.draw_integer(len(items))]
 
     def draw_bool(self, probability: float) -> bool:
-        """Return whether something of this probability happens."""
+        """Return True with this probability."""
         return self.random() < probability
 
     def draw_permutation(self, items: Sequence[T]) -> list[T]:
-        """Return the items in another order."""
+        """Return the items in random order."""
         result = list(items)
         for i in range(len(result) - 1, 0, -1):
             j = self.draw_integer(i + 1)
@@ -45,7 +45,7 @@ class RandomDraws(random.Random):
 def generate_splits(
     name: str, unit: str, seed: int, sizes: Sequence[int], draw_columns: Callable[[RandomDraws, int, str], Columns]
 ) -> dict[str, datasets.Dataset]:
-    """Return the splits train, validation and test, each from draws of its own.
+    """Return generated data as splits train, validation and test, whose random numbers are independent.
 
     Args:
         name: Name of the generated dataset; the random draws depend on it.

@@ -29,7 +29,7 @@ def print_once(message: str) -> None:
 
 @contextmanager
 def hide_weight_progress_bars() -> Iterator[None]:
-    """Leave the progress bars out that transformers shows while it reads or writes weights; those of downloads stay."""
+    """Hide the progress bars that transformers shows while it loads or saves weights, but not those of downloads."""
     from transformers.utils import logging
 
     def make_bar(make: Callable[..., Any], arguments: Any, options: dict[str, Any]) -> Any:
@@ -58,7 +58,7 @@ def format_count(number: int, noun: str) -> str:
 
 
 def mentions_row_number(message: str) -> bool:
-    """Return whether a message names a row by its number, which a person may count from 1."""
+    """Return whether a message names a row by its number, counted from 0, so that a hint is due."""
     return _ROW.search(message) is not None
 
 
@@ -85,6 +85,6 @@ def format_error_on_one_line(error: BaseException) -> str:
 
 
 def format_error_with_row_hint(error: BaseException) -> str:
-    """Return `format_error_on_one_line`, with a word on how rows are counted where it names one."""
+    """Return the error on one line and, if it names a row by number, how rows are counted."""
     message = format_error_on_one_line(error)
     return f"{message} ({ROWS_FROM})" if mentions_row_number(message) else message

@@ -79,7 +79,7 @@ class OwnSplits:
 
 
 def load_splits_of_files(data: str, files: Mapping[str, str], load: Callable[[str], Loaded]) -> Loaded:
-    """Return the splits of a user's data, those in files of their own in place of its own, and what messages call each.
+    """Return the splits of the user's data, some of them from files of their own, and their names for messages.
 
     Args:
         data: Training data: a file, a folder or a Hub id.
@@ -137,7 +137,7 @@ def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
 
 
 def split_rows_with_notes(rows: RowGroups, name: str) -> dict[str, Rows]:
-    """Divide rows of which all are "train", as `write_own_splits` does, and note how.
+    """Divide training rows into splits as `write_own_splits` does, and record in the reading notes how.
 
     Args:
         rows: Rows of the user's data, with their groups and classes.
@@ -189,7 +189,7 @@ def _split_rows(rows: RowGroups, drawn_names: Sequence[str], name: str) -> dict[
 
 
 def _split_contiguously(number: int, names: Sequence[str], fraction: float) -> dict[str, Rows]:
-    """Return name to rows of stretches with this fraction of them each, at the end of all; the rest under "train"."""
+    """Return row numbers by split: a stretch of this fraction each at the end, and the rest under "train"."""
     length = max(1, round(fraction * number))
     begins = number - length * np.arange(len(names), 0, -1)
     return dict(zip(("train", *names), np.split(np.arange(number), begins), strict=True))
@@ -198,7 +198,7 @@ def _split_contiguously(number: int, names: Sequence[str], fraction: float) -> d
 def draw_stratified_group_split(
     groups: npt.NDArray[np.int64], labels: npt.NDArray[np.int64] | None, parts: Mapping[str, float], seed: int
 ) -> dict[str, Rows]:
-    """Draw parts of some rows, group by group.
+    """Draw rows for parts such as validation and test, whole groups, with the labels in proportion.
 
     A group counts as of the class of its first row. Each part gets about its fraction of the rows of every class, one
     group at least; a class with too few groups for all parts and the rest is in the rest alone.
@@ -233,7 +233,7 @@ def draw_stratified_group_split(
 
 
 def number_groups_by_key(keys: Mapping[str, Iterable[Hashable]]) -> dict[str, npt.NDArray[np.int64]]:
-    """Number the rows of splits by their keys: rows with one key have one number, in all splits."""
+    """Return a group number for each row of each split: rows with equal keys get the same number, across splits."""
     seen: dict[Hashable, int] = {}
     return {
         split: np.fromiter((seen.setdefault(key, len(seen)) for key in of_split), np.int64)
@@ -244,7 +244,7 @@ def number_groups_by_key(keys: Mapping[str, Iterable[Hashable]]) -> dict[str, np
 def merge_groupings(
     grouping: Mapping[str, npt.NDArray[np.int64]], other_grouping: Mapping[str, npt.NDArray[np.int64]]
 ) -> dict[str, npt.NDArray[np.int64]]:
-    """Join two groupings of the same rows: rows that share a group of either have one number, and so on in chains."""
+    """Return group numbers that join two groupings: rows that share a group in either, also through others, are one."""
     first, second = (np.concatenate(list(groups.values())) for groups in (grouping, other_grouping))
     offset = first.max() + 1
     size = offset + second.max() + 1
@@ -254,13 +254,13 @@ def merge_groupings(
 
 
 def hash_normalized_text(text: str) -> int:
-    """Return a number of a text that is the same for texts that differ in blanks and case alone."""
+    """Return a number for a text that ignores white space and case, to find repeated texts."""
     plain = " ".join(text.split()).casefold().encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(plain, digest_size=8).digest(), "little")
 
 
 def _describe_split_sizes(rows: RowGroups, parts: Mapping[str, Rows], drawn_names: Sequence[str]) -> str:
-    """Say behind the number of all rows how many each split has, and how those that were drawn were."""
+    """Return the words behind the number of all rows: the size of each split, and how drawn ones were drawn."""
     sizes = ", ".join(f"{len(parts[split]):,} {split}" for split in SPLITS)
     if not drawn_names:
         return f"{rows.unit}: {sizes}"
@@ -289,7 +289,7 @@ def _format_split_report(
 
 
 def _find_labels_missing_in_splits(rows: RowGroups, drawn_splits: Mapping[str, Rows]) -> Iterable[tuple[str, int, str]]:
-    """Yield the labels that have no row in a drawn split, each with its number of rows and what follows from it."""
+    """Yield each label that a drawn split lacks: the label, its number of rows, and what follows."""
     if rows.labels is None:
         return
     numbers, counts = np.unique(rows.labels, return_counts=True)

@@ -22,7 +22,7 @@ PEEK = 1 << 20  # bytes in which the first line is looked for
 
 @contextmanager
 def replace_pipes_by_files(options: argparse.Namespace) -> Iterator[None]:
-    """Replace every pipe among the options that name data by a file with its content, which is there in the block.
+    """Within a `with` block, replace each pipe among the options by a temporary file with its content.
 
     Args:
         options: Parsed options of a command; its `format` names the format of text from a pipe, whose name has no

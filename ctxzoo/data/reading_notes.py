@@ -58,7 +58,7 @@ class ReadingNotes:
     _shown: set[str] = field(default_factory=set)
 
     def format_lines(self) -> list[str]:
-        """Return for a person, in one line each: how many parts were left out, the first of them, and every note.
+        """Return one line for each thing a person should know: how many rows or files were left out, and every note.
 
         A note of many files is one line with the sum.
         """
@@ -83,20 +83,20 @@ class ReadingNotes:
         return lines
 
     def format_new_lines(self) -> list[str]:
-        """Return those of `format_lines` that no earlier call returned."""
+        """Return the lines of `format_lines` that no earlier call returned."""
         lines = [line for line in self.format_lines() if line not in self._shown]
         self._shown.update(lines)
         return lines
 
     def counts(self) -> dict[str, int]:
-        """Return what was done with the data to how many parts, over all files; nothing where nothing was done."""
+        """Return how many rows or files each reader's rule changed or left out, by what was done."""
         counts = {LEFT_OUT: len(self.left_out)} if self.left_out else {}
         for (_, what), number in self.noted.items():
             counts[what] = counts.get(what, 0) + number
         return counts
 
     def to_json_dict(self) -> dict[str, object]:
-        """Return `counts`, and the names of the first thousand parts that were left out with the reasons."""
+        """Return, for a JSON file, `counts` and up to a thousand of the rows or files left out, with reasons."""
         listed = dict(list(self.left_out.items())[:LISTED])
         return {"counts": self.counts(), "left_out": listed}
 
@@ -106,7 +106,7 @@ _current: ContextVar[ReadingNotes | None] = ContextVar("reading_notes", default=
 
 @contextmanager
 def collect_reading_notes(*, skip_bad: bool = False, no_header: bool = False) -> Iterator[ReadingNotes]:
-    """Say how readers read inside the block, and gather what they leave out and note.
+    """Within a `with` block, collect what readers of data leave out or guess, and set how strict they are.
 
     Args:
         skip_bad: Whether unreadable files, rows and documents are left out instead of raising errors.
@@ -122,12 +122,12 @@ def collect_reading_notes(*, skip_bad: bool = False, no_header: bool = False) ->
 
 
 def get_reading_notes() -> ReadingNotes:
-    """Return the notes of the innermost `collect_reading_notes` block; outside of any, empty ones that skip nothing."""
+    """Return the notes of the innermost `collect_reading_notes` block, or new ones that skip nothing."""
     return _current.get() or ReadingNotes()
 
 
 def skip_or_raise(location: str, error: Exception) -> None:
-    """Leave a bad file, row or document out where the user asked for that.
+    """Record a bad file or row as left out if the user allowed that, and otherwise raise its error.
 
     Args:
         location: Name of what is left out, such as "songs/a.mid" or "votes.csv, row 7"; the same on every reading.
@@ -143,7 +143,7 @@ def skip_or_raise(location: str, error: Exception) -> None:
 
 
 def record_note(location: str, change: str, number: int) -> None:
-    """Say that a reader dropped, guessed, merged or replaced something by its rule; 0 of it are not worth a word.
+    """Note that a reader dropped, guessed, merged or replaced `number` things at `location`; 0 are not noted.
 
     Args:
         location: Name of the data in messages.

@@ -159,7 +159,7 @@ def convert_to_text(value: Any) -> Any:
 
 
 def parse_number_columns(table: pa.Table, names: Iterable[str]) -> pa.Table:
-    """Return a table in which those of the named columns that are text and hold a number in each row are numbers.
+    """Return the table with named text columns turned into numbers where every row holds one.
 
     Whole numbers are int64, others float64. Columns of truth values, written true and false, are boolean. A column in
     which one row holds something else stays text.
@@ -172,7 +172,7 @@ def parse_number_columns(table: pa.Table, names: Iterable[str]) -> pa.Table:
 
 
 def parse_time_column(table: pa.Table, name: str) -> pa.Table:
-    """Return a table in which a column of text is numbers, as by `parse_number_columns`, or times, where all rows are.
+    """Return the table with a text column turned into numbers or, where all rows hold dates, times.
 
     These are written as ISO 8601 says, such as 2024-01-31 18:05:00 or 2024-01-31T18:05:00Z.
     """
@@ -195,7 +195,7 @@ def load_split_tables(
     read_file: Callable[[Path], pa.Table],
     config: str | None = None,
 ) -> tuple[dict[str, datasets.Dataset], dict[str, str]]:
-    """Return the splits of a file, a folder or a Hub id, and what messages call each.
+    """Return the rows of each split in a file, a folder or a dataset of the Hub, and their names for messages.
 
     All rows of a file are the split "train". In a folder the splits are those that `datasets` sees in the names of its
     files, but `read_file` reads the files: `datasets` would guess types, and take 007 for 7. Folders with `configs` in
@@ -246,7 +246,7 @@ def sort_split_names(splits: Iterable[str]) -> list[str]:
 
 
 def find_files_of_splits(folder: Path, kinds: Sequence[str]) -> dict[str, list[Path]]:
-    """Return split to files of a folder in which all files are of these kinds and none is Parquet; else nothing."""
+    """Return the files of each split in a folder that holds files of these kinds alone; else nothing."""
     readme = folder / "README.md"
     if not folder.is_dir() or (readme.is_file() and "\nconfigs:" in readme.read_text(encoding="utf-8")):
         return {}

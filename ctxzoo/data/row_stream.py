@@ -53,13 +53,13 @@ class RowStream:
 
 
 def build_row_stream(name: str, rows: Iterable[Row]) -> RowStream:
-    """Return rows that a problem's own reader gives as a stream; errors and kinds are the reader's."""
+    """Return a stream of rows that a task's own reader has read."""
     return RowStream(name, DATASET, _chunk_rows(iter(rows)))
 
 
 @contextmanager
 def open_row_stream(source: Path, *, kind: str | None = None, columns: Sequence[str] = ()) -> Iterator[RowStream]:
-    """Open what a user named.
+    """Open a user's file, folder, pipe or the standard input as a stream of rows.
 
     Args:
         source: Source of rows: a .csv, .tsv (both with a header), .jsonl or .parquet file, each maybe packed as .gz; a
@@ -88,7 +88,7 @@ def open_row_stream(source: Path, *, kind: str | None = None, columns: Sequence[
 
 @contextmanager
 def open_as_file_with_suffix(source: Path, *, kind: str | None = None, columns: Sequence[str] = ()) -> Iterator[Path]:
-    """Give what a user named as a file whose name says its kind, for readers that need one.
+    """Yield a path whose suffix says the kind of the user's data, copied if need be, for readers that go by it.
 
     Args:
         source: File, returned as it is unless `kind` is set; or "-" or a pipe, which is written to a file.
@@ -145,7 +145,7 @@ def _open_unpacked(file: Path) -> Iterator[IO[bytes]]:
 
 
 def _detect_kind_by_name(source: Path) -> str:
-    """Return the kind that a name says; the lines of a file of any other name are texts."""
+    """Return the kind of file that the name says, or plain text for any other name."""
     kind = source.name.lower().removesuffix(".gz").rpartition(".")[2]
     if kind in KINDS:
         return kind
@@ -155,7 +155,7 @@ def _detect_kind_by_name(source: Path) -> str:
 
 
 def _detect_kind_by_content(begin: bytes, columns: Sequence[str]) -> str:
-    """Return the kind of a pipe by its first bytes; a line is a header if it has one of these, or usual, columns."""
+    """Return the kind of file that begins with `begin`; a line with one of the columns is a CSV header."""
     if begin.startswith(PARQUET):
         return "parquet"
     first_line = begin.decode("utf-8-sig", "replace").lstrip().split("\n")[0]
@@ -241,7 +241,7 @@ def _read_parquet_rows(stream: IO[bytes], name: str) -> Iterator[Row]:
 
 
 def _read_dataset_rows(folder: str, columns: Sequence[str]) -> Iterator[Row]:
-    """Yield the rows of the splits of a folder; where it has several, `split` says which each is of."""
+    """Yield the rows of all splits of a folder; with several splits, each row has a field `split`."""
     files = find_files_of_splits(Path(folder), [f".{kind}" for kind in KINDS])
     for split in sort_split_names(files):
         for file in files[split]:

@@ -162,7 +162,7 @@ def get_column_values(splits: Mapping[str, datasets.Dataset], split: str, name: 
 
 
 def to_plain_arrow_type(kind: pa.DataType) -> pa.DataType:
-    """Return `string` for every type of text, `list` for every type of list, the values' type for categories."""
+    """Return the type that stands for equal content in a hash: one type for all texts, one for all lists."""
     if pa.types.is_dictionary(kind):
         return to_plain_arrow_type(kind.value_type)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
@@ -173,7 +173,7 @@ def to_plain_arrow_type(kind: pa.DataType) -> pa.DataType:
 
 
 def cast_to_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the column with its values in their `to_plain_arrow_type`."""
+    """Return the column in its plain type (`to_plain_arrow_type`), so that equal content has equal bytes."""
     plain = to_plain_arrow_type(column.type)
     return column if column.type == plain else column.cast(plain)
 
@@ -195,7 +195,7 @@ def _load_dataset(source: str, config: str | None, cache_dir: str | None) -> dat
 
 
 def _choose_cache_folder(folder: Path) -> str | None:
-    """Return where `datasets` keeps what it reads of a folder as it is now; None: where it keeps all.
+    """Return the cache folder for `datasets` to read a local folder in its present state, or None for the usual one.
 
     By itself it tells folders whose README.md has `configs` apart by their names alone: what it read of another folder,
     or of this one before its files changed, would be taken for it.
@@ -211,7 +211,7 @@ def _choose_cache_folder(folder: Path) -> str | None:
 
 
 def _load_from_hub(source: str, config: str | None, cache_dir: str | None) -> datasets.DatasetDict:
-    """Load the splits after one short probe: the client itself tries again for half a minute before it gives up."""
+    """Return the splits of a dataset of the Hub, from the cache if one short request finds the Hub unreachable."""
     if datasets.config.HF_HUB_OFFLINE or is_hub_reachable():
         return _load_dataset(source, config, cache_dir)
     with _force_offline():
@@ -220,7 +220,7 @@ def _load_from_hub(source: str, config: str | None, cache_dir: str | None) -> da
 
 @contextmanager
 def _force_offline() -> Iterator[None]:
-    """Have `datasets` look into its cache only."""
+    """Within a `with` block, let the library `datasets` read its cache alone."""
     before = datasets.config.HF_HUB_OFFLINE
     datasets.config.HF_HUB_OFFLINE = True
     try:

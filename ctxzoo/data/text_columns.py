@@ -22,14 +22,15 @@ TEXT_COLUMNS = ("text", "sentence", "document", "content", "review")  # usual na
 
 
 def list_column_names(columns: ColumnNames) -> tuple[str, ...]:
-    """Return the names of one column, of several, or of none."""
+    """Return a list of column names from one name, several, or None."""
     return (columns,) if isinstance(columns, str) else tuple(columns or ())
 
 
 def find_columns(
     location: str, present: Sequence[str], roles: Mapping[str, tuple[ColumnNames, Sequence[str]]]
 ) -> list[list[str]]:
-    """Return the names of columns: for each what is requested, or the first of the usual names that is there.
+    """Return the names of the columns to read: for each role the requested one, or the first of the usual names
+    present.
 
     Args:
         location: Name of the data in error messages.
@@ -76,7 +77,7 @@ class TextsOfRows:
         self.rows = 0
 
     def __call__(self, rows: Sequence[Mapping[str, Any]], location: str, are_lines: bool) -> list[str | None]:
-        """Return the texts of the next rows; those of several columns are put together by `join_texts`.
+        """Return the texts of these rows; several text columns are joined by `join_texts`.
 
         A row that holds something else than a text, or a blank one, is left out as None where `skip_or_raise` allows
         it.
@@ -110,12 +111,12 @@ class TextsOfRows:
 
 
 def join_texts(parts: Iterable[str]) -> str:
-    """Return the text of several columns: theirs in order, each on a line of its own; blank ones are left out."""
+    """Return the texts of several columns as one, each on a line of its own, without blank ones."""
     return "\n".join(part for part in parts if part.strip())
 
 
 def join_text_columns(checks: RowChecks, table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
-    """Return (rows,) strings: a column of texts, or several, each row's put together by `join_texts`.
+    """Return the text of each row, (rows,) strings, from one column or several, joined by `join_texts`.
 
     Raises:
         TextFormatError: see `read_text_column`; of several columns a row may have nothing in some.
@@ -147,7 +148,7 @@ class RowChecks:
         self.kept: npt.NDArray[np.bool_] = np.ones(number, np.bool_)
 
     def refuse_rows(self, bad: Any, values: Any, reason: str | Callable[[int], str]) -> None:
-        """Leave rows out, or raise for the first of them.
+        """Leave the rows where `bad` is True out, if the user allowed that, or raise an error that names the first.
 
         Args:
             bad: (rows,) booleans, True or null for a row to refuse.
@@ -184,5 +185,5 @@ def read_text_column(checks: RowChecks, table: pa.Table, name: str) -> pa.Chunke
 
 
 def find_blank_texts(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return of each text whether it is empty or white space alone."""
+    """Return booleans, True where a text is empty or only white space."""
     return pc.equal(pc.binary_length(pc.utf8_trim_whitespace(texts)), 0)

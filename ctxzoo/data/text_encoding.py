@@ -42,7 +42,7 @@ class EncodedTexts:
 
 
 def check_tokenizer(tokenizer: TokenizersBackend, max_length: int | None) -> None:
-    """Refuse a tokenizer that makes no batches of texts of `max_length`.
+    """Raise ValueError for a tokenizer that cannot encode texts cut to `max_length` in batches.
 
     Raises:
         ValueError: it is not a fast one, cannot pad, or its model does not read so many tokens; or `max_length` leaves
@@ -72,7 +72,7 @@ def encode_texts(
     *,
     is_split_into_words: bool = False,
 ) -> EncodedTexts:
-    """Encode texts, cut to `max_length` where that is given: known words, or tokens of a tokenizer that is not ours.
+    """Return texts as ids of words or tokens, cut to `max_length` if that is given.
 
     `is_split_into_words`: texts are lists of words.
     """
@@ -107,7 +107,7 @@ def _take_first_row_of_each_text(encoding: BatchEncoding) -> tuple[list[list[int
 
 
 def pad_text_batch(texts: EncodedTexts, rows: Rows, pad_id: int) -> dict[str, npt.NDArray[np.int64]]:
-    """Return `input_ids` and `attention_mask` of some texts, (B, n) each; n is the longest of them, 1 at least."""
+    """Return `input_ids` and `attention_mask`, (B, n) each, of the texts numbered `rows`, padded to the longest."""
     ids = pad_rows(texts.ids, texts.pointers, rows, pad_id)
     # The mask does not follow from the ids: a tokenizer may pad with a token that texts hold too.
     mask = np.arange(ids.shape[1]) < texts.lengths()[rows][:, None]
@@ -117,7 +117,7 @@ def pad_text_batch(texts: EncodedTexts, rows: Rows, pad_id: int) -> dict[str, np
 def pad_rows(
     values: npt.NDArray[np.integer[Any]], pointers: npt.NDArray[np.int64], rows: Rows, padding: int
 ) -> npt.NDArray[np.int64]:
-    """Return (B, n) `values[pointers[row] : pointers[row + 1]]` of each row, with `padding` behind shorter ones."""
+    """Return rows `values[pointers[r] : pointers[r + 1]]` of different length as one padded array (B, n)."""
     begins, ends = pointers[rows], pointers[rows + 1]
     # A model needs one position even where no text has a known word.
     padded = np.full((len(rows), max(1, int((ends - begins).max()))), padding, np.int64)

@@ -13,7 +13,7 @@ DEV_SHARE = 0.1  # of the rows that are not tested, by default
 
 
 def split_stratified_fold(labels: npt.ArrayLike, folds: int, fold: int, seed: int) -> tuple[Rows, Rows]:
-    """Return the rows of one fold of a stratified cross-validation; over all folds each row is in one test part.
+    """Return the training and test rows of one fold of a stratified cross-validation.
 
     Args:
         labels: (rows,) classes of the rows.

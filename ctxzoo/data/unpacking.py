@@ -68,7 +68,7 @@ class BoundedStream(io.RawIOBase):
 
 
 def limit_unpacked_size(stream: Any, file: Path) -> io.BufferedReader:
-    """Return the unpacked bytes of a user's file, up to the bound of its size.
+    """Return a stream of unpacked bytes that raises an error beyond a limit that follows from the file's size.
 
     Args:
         stream: Binary stream with the unpacked bytes.
@@ -81,12 +81,12 @@ def limit_unpacked_size(stream: Any, file: Path) -> io.BufferedReader:
 
 
 def compute_unpacked_limit(file: Path) -> int:
-    """Return the bytes that a packed file may unpack to."""
+    """Return how many bytes a packed file of this size may unpack to."""
     return max(ALWAYS_ALLOWED, TIMES_ALLOWED * file.stat().st_size)
 
 
 def refuse_large_members(file: Path, members: list[zipfile.ZipInfo]) -> None:
-    """Refuse a zip archive by the sizes in its headers, beyond which no member is unpacked.
+    """Raise an error for a zip archive whose members are larger, by its headers, than it may unpack to.
 
     Raises:
         PackedFileError: they are more than the bound of its size.

@@ -258,7 +258,7 @@ def _write_pipeline_section(task: TaskCard, snippets: Snippets) -> str:
 def _write_results_section(
     result: RunResult, surroundings: Surroundings, dataset_facts: DatasetFacts, task: TaskCard
 ) -> str:
-    """Return a table of both splits of this run, with mean ± sample deviation where there are more runs.
+    """Return the table of scores of both splits, with mean ± standard deviation where there are several runs.
 
     Beside them stand intervals of scores that count right rows, and simple models.
     """
@@ -307,7 +307,7 @@ def _describe_confidence_intervals(result: RunResult, dataset_facts: DatasetFact
 
 
 def _describe_seeds_and_folds(runs: Sequence[RunResult]) -> str:
-    """Write the seeds of the runs and, in cross-validation, the folds of each seed."""
+    """Return a text with the seeds of the runs and, in cross-validation, the folds of each."""
     if all(run.fold is None for run in runs):
         return f"Seeds: {', '.join(str(run.seed) for run in runs)}"
     return f"Runs: {'; '.join(map(describe_seed_and_fold, runs))}"
@@ -329,14 +329,14 @@ def _list_limitations(
 
 
 def _write_failure_example(failure: Mapping[str, Any]) -> str:
-    """Write an example on which the model fails: its inputs, the prediction and the right answer."""
+    """Return a Markdown example of an input that the model gets wrong, with its prediction and the right answer."""
     inputs = " and ".join(f'the {name} "{value}"' for name, value in failure["inputs"].items())
     given = failure["given"][failure["answer"]]
     return escape_markdown(f'An example of its mistakes: for {inputs} it gives "{given}". Right: {failure["right"]}.')
 
 
 def _list_links(result: RunResult, facts: ArchitectureFacts, surroundings: Surroundings) -> Iterable[str]:
-    """Yield the papers, the pages of the source, folders beside this one, and whom to ask."""
+    """Yield lines of text with the papers, the page in the source, related folders, and whom to ask."""
     for url in dict.fromkeys(re.findall(r"url = \{(https?://[^}]+)\}", facts.citation)):
         yield f"paper: {url}"
     url = get_source_url()

@@ -57,7 +57,7 @@ class DatasetFacts:
 
 
 def _read_package_yaml(name: str) -> dict[str, Any]:
-    """Return the content of a file of this package."""
+    """Return the content of a YAML file that is part of this package."""
     text = files("ctxzoo.hub").joinpath(name).read_text(encoding="utf-8")
     content: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return content
@@ -114,7 +114,7 @@ def load_architecture_facts(architecture: Architecture) -> ArchitectureFacts:
 
 
 def check_architecture(name: str) -> None:
-    """Refuse an architecture that does not exist, or that has no facts for a card.
+    """Raise ValueError for an architecture that does not exist, or lacks the facts that a card needs.
 
     Raises:
         ValueError: see above.

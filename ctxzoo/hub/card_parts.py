@@ -59,12 +59,12 @@ def format_prediction(prediction: Mapping[str, Any], names: Sequence[str]) -> di
 
 
 def set_repo_id(card: str, repo_id: str) -> str:
-    """Return the card with snippets that name this repository."""
+    """Return the card with this repository in its program examples."""
     return _REPO_LINE.sub(lambda _: format_repo_id_line(repo_id), card, count=1)
 
 
 def _split_at_spaces(text: str) -> list[str]:
-    """Cut the text at blanks into pieces that fit a line; joined they are the text."""
+    """Return the text in pieces that fit a line, cut at spaces; joined they are the text."""
     pieces = [""]
     for word in re.findall(r"\S*\s*", text):
         if pieces[-1] and len(pieces[-1]) + len(word) > LINE_LENGTH:
@@ -111,12 +111,12 @@ def parse_settings_table(card: str) -> dict[str, str]:
 
 
 def describe_release() -> str:
-    """Return the sentence that names the release, for cards."""
+    """Return the sentence for cards that names the installed release of ctxzoo."""
     return f"Saved with ctxzoo {version()}."
 
 
 def parse_release(card: str) -> str | None:
-    """Return the release that a card names; None if it names none."""
+    """Return the release of ctxzoo that a card names, or None."""
     found = _SAVED.search(card)
     return found.group(1) if found else None
 

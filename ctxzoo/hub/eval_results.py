@@ -19,7 +19,7 @@ def is_hub_id(dataset: str) -> bool:
 
 
 def describe_seed_and_fold(result: RunResult) -> str:
-    """Write the seed of a run and, in cross-validation, its fold."""
+    """Return a text with the seed of a run and, in cross-validation, its fold."""
     return f"seed {result.seed}" + ("" if result.fold is None else f", fold {result.fold}")
 
 
@@ -29,7 +29,7 @@ def select_split_metrics(result: RunResult, split: str, task: TaskCard) -> dict[
 
 
 def build_eval_results_files(result: RunResult, task: TaskCard) -> dict[str, str]:
-    """Return path in the checkpoint folder to content; none for a dataset that is not on the Hub."""
+    """Return the score files of a run, path to content; none for a dataset that is not on the Hub."""
     if not is_hub_id(result.dataset):
         return {}
     place = describe_seed_and_fold(result)

@@ -154,7 +154,7 @@ def find_head_class(architecture: Architecture, content: dict[str, Any], folder:
 
 
 def build_meta_model(model_class: type[ZooPreTrainedModel], config: ZooConfig) -> ZooPreTrainedModel:
-    """Build a model on the meta device, without memory: it has the names and shapes of its parameters.
+    """Return a model without memory, on torch's meta device, for the names and shapes of its parameters.
 
     Raises:
         CheckpointFolderError: the configuration needs more numbers than a tensor can have.
@@ -210,7 +210,7 @@ def check_tensor_shapes(
 
 
 def build_code_references(architecture: Architecture, head: type[ZooPreTrainedModel]) -> dict[str, dict[str, Any]]:
-    """Return file name to the entries by which a packed folder names its code.
+    """Return what the JSON files of a packed folder say about where its code is, by file name.
 
     Args:
         architecture: Architecture of the checkpoint, as `drop_unused_tokenizer` returns it.
@@ -245,7 +245,7 @@ def _check_packed_code(folder: Path, architecture: Architecture) -> None:
 
 
 def _check_code_references(folder: Path, expected: dict[str, dict[str, Any]]) -> None:
-    """Check that every head, pipeline and the tokenizer's class are named, so that loading works without ctxzoo."""
+    """Raise an error unless the folder names the code of every head, pipeline and tokenizer."""
     content = read_json_object(folder / CONFIG)
     if content.get("auto_map") != expected[CONFIG]["auto_map"]:
         raise CheckpointFolderError(

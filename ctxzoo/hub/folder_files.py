@@ -34,7 +34,7 @@ class CheckpointFolderError(ValueError):
 
 
 def drop_unused_tokenizer(architecture: Architecture, fields: Mapping[str, object]) -> Architecture:
-    """Return an architecture, without its tokenizer if the configuration is of a model that reads no words.
+    """Return the architecture, without its tokenizer if this configuration reads no words.
 
     Args:
         architecture: Architecture of the checkpoint.
@@ -111,7 +111,7 @@ def list_checkpoint_files(folder: Path) -> list[str]:
 
 
 def check_file_names(names: Iterable[str], architecture: Architecture, source: str) -> None:
-    """Check that files are those of a checkpoint: all that it needs, and no others.
+    """Raise an error unless the names are those of a checkpoint's files: all that it needs, and no others.
 
     Args:
         names: Paths within the folder or repository.

@@ -59,7 +59,7 @@ class AddedCode:
 
 
 def pack(folder: str | Path, out: str | Path) -> AddedCode:
-    """Write a checkpoint folder with the installed release's code, so that it loads where ctxzoo is not installed.
+    """Write a copy of a checkpoint folder with the code that it needs to load where ctxzoo is not installed.
 
     Code that the folder holds already is not copied: that of the installed release takes its place.
 

@@ -57,7 +57,7 @@ class Entry:
     see_also: Mapping[str, str] = field(default_factory=dict)
 
     def collect_surroundings(self, model: Any, tokenizer: Any, task: TaskCard) -> Surroundings:
-        """Load the further content of the card: other runs, baselines and an example of failure.
+        """Return what the card needs beside the run: repeated runs, baselines and an example of failure.
 
         Args:
             model, tokenizer: Model and tokenizer of the published folder.
@@ -96,7 +96,7 @@ def _make_entry(root: Path, *, result: str, baselines: Mapping[str, str] | None 
 
 
 def _load_sibling_runs(file: Path) -> list[RunResult]:
-    """Load the runs that differ from that of a results file in seed or fold only, sorted by these."""
+    """Return the runs that differ from that of a results file in seed or fold alone, sorted by these."""
     result = read_result(file)
     names = re.sub(r"-seed\d+(-fold\d+)?", "-seed*", file.stem, count=1)
     runs = [read_result(path) for path in file.parent.glob(f"{names}.json") if path.name != file.name]

@@ -127,7 +127,7 @@ def push_folder(
 
 @contextmanager
 def _make_packed_copy(folder: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield a temporary copy, with code, of a checked checkpoint folder, and the names of its files.
+    """Within a `with` block, give a temporary copy of a checkpoint folder with code, and the names of its files.
 
     Raises:
         CheckpointFolderError: see `check_checkpoint_folder`.
@@ -146,7 +146,7 @@ def _make_packed_copy(folder: Path) -> Iterator[tuple[Path, list[str]]]:
 
 
 def describe_private_data(folder: Path, card: str) -> list[str]:
-    """Describe which of a user's own data a checkpoint contains, and what its card does not name.
+    """Return what a checkpoint contains of the user's own data, to warn before it is uploaded.
 
     Args:
         folder: Checkpoint folder.
@@ -210,7 +210,7 @@ def _is_ctxzoo_repository(repo_id: str, revision: str | None, files: Collection[
 
 @contextmanager
 def _explain_upload_errors(repo_id: str) -> Iterator[None]:
-    """Turn the Hub's errors in an upload into one line that says what to do."""
+    """Within a `with` block, turn the Hub's errors into one line that says what to do."""
     try:
         with convert_request_errors(repo_id):
             yield

@@ -139,7 +139,7 @@ def _download_byte_range(url: str, start: int, end: int) -> bytes:
 
 @contextmanager
 def convert_request_errors(repo_id: str) -> Iterator[None]:
-    """Turn the errors of a request without an answer into `HubError`; refusals pass through as `HfHubHTTPError`."""
+    """Within a `with` block, turn errors of a request that got no answer into `HubError`."""
     try:
         yield
     except HFValidationError as error:
@@ -159,7 +159,7 @@ def convert_request_errors(repo_id: str) -> Iterator[None]:
 
 @contextmanager
 def convert_download_errors(repo_id: str) -> Iterator[None]:
-    """Turn every error of a download into `HubError`, or ValueError where `repo_id` is no repository's name."""
+    """Within a `with` block, turn errors of a download into `HubError`, or ValueError if `repo_id` is no valid name."""
     try:
         with convert_request_errors(repo_id):
             yield

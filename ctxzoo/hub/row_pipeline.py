@@ -74,19 +74,19 @@ class RowPipeline(ABC):
 
     @abstractmethod
     def build_answers(self) -> Answers:
-        """Return what answers rows; a problem with options takes them as keyword arguments."""
+        """Return the function or object that answers rows; options of the task are keyword arguments."""
 
     @abstractmethod
     def build_row(self, pipeline_input: Any, number: int) -> Row:
-        """Return an input, and its number among them, as a row of a file."""
+        """Return an input of the pipeline as a row, as a file would hold it; `number` is its place among the inputs."""
 
     def convert_answer(self, answer: Any) -> Any:
-        """Return an answer of a .json file without what only files have."""
+        """Return an answer as the pipeline gives it, without what only files of answers hold."""
         return answer
 
 
 def _count_nested_lists(value: Any) -> int:
-    """Return how many lists stand within each other, by the first entry of each."""
+    """Return how deep lists are nested in a value, judged by the first entry of each."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
         return 0
     return 1 + (_count_nested_lists(value[0]) if len(value) else 0)

@@ -62,7 +62,7 @@ class SavedModel:
         return folder
 
     def load(self) -> tuple[ZooPreTrainedModel, Any]:
-        """Load the model through the classes of the package, not through the code beside the weights.
+        """Return the model, loaded by the classes of this package, not by code in the folder.
 
         Returns:
             The model in evaluation mode, and its tokenizer, None for an architecture without one.
@@ -78,7 +78,7 @@ class SavedModel:
 
 
 def read_saved_model(checkpoint: str) -> SavedModel:
-    """Read the configuration and files of a checkpoint folder or Hub id, without its weights.
+    """Return the configuration and files of a checkpoint folder or Hub id, without reading its weights.
 
     Raises:
         CheckpointFolderError: a folder that is no checkpoint of the zoo, or another library's checkpoint.
@@ -91,7 +91,7 @@ def read_saved_model(checkpoint: str) -> SavedModel:
 
 
 def load_saved_model(checkpoint: str) -> tuple[ZooPreTrainedModel, Any]:
-    """Load a checkpoint folder or Hub id, see `SavedModel.load`.
+    """Return the model of a checkpoint folder or Hub id; see `SavedModel.load`.
 
     Raises:
         CheckpointFolderError, OSError: see `read_saved_model` and `SavedModel.folder`.

@@ -79,7 +79,7 @@ class TaskCard(ABC):
 
     @abstractmethod
     def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
-        """Return rows of a card's first table, from the config."""
+        """Return further rows for the table of a card that says what the model is."""
 
     def format_variant(self, result: RunResult) -> str:
         """Return the name of the variant in the first table."""
@@ -99,7 +99,7 @@ class TaskCard(ABC):
 
     @abstractmethod
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
-        """Return the program text of a card, from the example and the repository that it loads."""
+        """Return the example programs of a card; they load `repo_id` and run `example`."""
 
     @abstractmethod
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,17 +156,17 @@ class TaskCard(ABC):
         )
 
     def make_builtin_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
-        """Return inputs for `predict` that contain nothing of the data; only called if `own_example` is None."""
+        """Return inputs for `predict` that contain no text of the dataset; called if `own_example` is None."""
         raise NotImplementedError(f"{self.name} has an own_example")
 
     def pick_split_example(self, data: Any, split: str) -> dict[str, Any] | None:
-        """Return inputs for `predict` from a split of a DataModule and, as "gold", what is right; None without any."""
+        """Return inputs for `predict` from a split, with the right answer under "gold"; None if there are none."""
         return None
 
     def draw_figures(  # noqa: B027  most problems have none
         self, task: Any, data: Any, example: Mapping[str, Any], folder: Path
     ) -> None:
-        """Draw pictures into a folder, beside the learning curves: none, unless the problem has some."""
+        """Draw further pictures beside the learning curves into a folder; by default none."""
 
     def describe_config(self, config: ZooConfig) -> Iterable[str]:
         """Return further lines of `ctxzoo info` on a checkpoint, beside fields and parameters."""
@@ -174,7 +174,7 @@ class TaskCard(ABC):
 
 
 def describe_vocabulary(config: ZooConfig) -> Iterable[str]:
-    """Say how many words and characters a model has rows for, as `describe_config` of problems that read texts."""
+    """Yield lines for `describe_config` on how many words and characters a model knows."""
     for name, what in (("vocab_size", "words"), ("char_vocab_size", "characters")):
         if hasattr(config, name):
             yield f"{what}: {getattr(config, name):,} rows, the special ones included"

@@ -50,7 +50,7 @@ class GlobalContext(nn.Module):
         self.rate = rate
 
     def forward(self, sums: torch.Tensor) -> Topics:
-        """Return the mixture of topics of each session, in training drawn, from s (..., E), its summed distinct items."""
+        """Return each session's mixture of topics, in training drawn, from s (..., E), its summed distinct items."""
         query = F.elu(self.query(dropout(sums, self.rate, training=self.training)))
         mean = self.mean(query)
         deviation = (LEAST_DEVIATION + F.softplus(self.deviation(query))).clamp(max=LARGEST_DEVIATION)
@@ -128,7 +128,7 @@ class HcrnnCell(nn.Module):
 
     @torch.no_grad()
     def clip_drift(self) -> None:
-        """Raise entries of the drift matrix to a least one, after each optimizer step, where the constraint is "clip"."""
+        """Raise entries of the drift matrix to a least value after each optimizer step, if the constraint is "clip"."""
         if self.version != 1 and self.constraint == "clip":
             self.drift.clamp_(min=LEAST_DRIFT)
 

@@ -60,7 +60,7 @@ class StepAttention(nn.Module):
         return softmax_weighted_sums(self.compute_scores(states, self.last(last).unsqueeze(2)), states, visible)
 
     def compute_scores(self, states: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
-        """Return scores beta (...) of states (..., H) for `query`, the projected W_d h_T, which is added to them."""
+        """Return attention scores beta (...) of states (..., H); `query`, W_d h_T, is added to each of them."""
         scores: torch.Tensor = self.score(torch.sigmoid(self.state(states) + query)).squeeze(-1)
         return scores
 

@@ -230,7 +230,7 @@ class TransformerEncoder(nn.Module):
 
 
 def find_window_starts(mask: torch.Tensor, size: int) -> torch.Tensor:
-    """Return booleans (B, n), True where a window of `size` words within the text begins; short texts have one, at 0."""
+    """Return booleans (B, n), True where a window of `size` words in the text begins; short texts have one, at 0."""
     lengths = mask.sum(dim=1, keepdim=True)
     positions = torch.arange(mask.size(1), device=mask.device)
     return (positions <= (lengths - size).clamp(min=0)) & (lengths > 0)

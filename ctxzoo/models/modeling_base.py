@@ -102,7 +102,7 @@ class ZooPreTrainedModel(PreTrainedModel):
         super()._set_gradient_checkpointing(enable, *args, **options)
 
     def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Raise an error under `torch.jit.trace`, which calls this in place of `forward` and cannot trace our models."""
+        """Raise an error under `torch.jit.trace`, which calls this rather than `forward` and cannot trace us."""
         refuse_jit_trace(type(self).__name__)
         return super()._slow_forward(*args, **kwargs)
 
@@ -166,7 +166,7 @@ class ZooPreTrainedModel(PreTrainedModel):
 
     @classmethod
     def _find_saving_class(cls, config: Any) -> "type[ZooPreTrainedModel] | None":
-        """Return the user's subclass that saved the checkpoint, if this class would load it as another; else None.
+        """Return the user's subclass that saved a checkpoint, if this class would misread it; else None.
 
         Raises:
             ValueError: it is not imported.
