@@ -96,7 +96,7 @@ def write_answers(
 
 
 def parse_answer_file_kind(output: Path) -> str:
-    """Return the kind of file that the name of the output says: "csv", "json" or "jsonl"; "" for a pipe or device.
+    """Return the kind of file that the name says: "csv", "tsv", "jsonl" or "json"; "" for a pipe or device.
 
     Raises:
         ValueError: The name of a file says none.
@@ -126,6 +126,7 @@ class _JsonLinesWriter:
         self.file = file
 
     def __call__(self, row: Row, answer: Answer) -> None:
+        """Write the row with its answer as one line of JSON."""
         _refuse_duplicate_columns(row, answer.fields)
         self.file.write(json.dumps({**row, **answer.fields}, ensure_ascii=False, default=str) + "\n")
 
@@ -141,6 +142,7 @@ class _JsonWriter(_JsonLinesWriter):
         self.close = ""
 
     def __call__(self, row: Row, answer: Answer) -> None:
+        """Write the answer as an entry of a JSON list, or of an object where answers have keys."""
         opening = ("[", "]") if answer.key is None else ("{", "}")
         self.file.write(",\n" if self.close else f"{opening[0]}\n")
         self.close = opening[1]
@@ -165,6 +167,7 @@ class _CsvWriter(_JsonLinesWriter):
         self.rows = 0
 
     def __call__(self, row: Row, answer: Answer) -> None:
+        """Write the row with its answer, as a line for each of its cells; the first row begins with a header."""
         row = {name: value for name, value in row.items() if name not in answer.replaced}
         if not self.rows:
             self.columns = list(row)

@@ -172,6 +172,7 @@ class Highway(nn.Module):
         self.transforms = nn.ModuleList(nn.Linear(width, width) for _ in range(num_layers))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return x (..., d), in each layer partly replaced by a transformation, as much as a gate says."""
         for gate, transform in zip(self.gates, self.transforms, strict=True):
             g = torch.sigmoid(gate(x))
             # g t + (1 - g) x with one product less.

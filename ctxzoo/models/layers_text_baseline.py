@@ -32,6 +32,7 @@ class MeanEncoder(nn.Module):
     """The mean of the tokens; d = h = m."""
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        """Return tokens x (B, n, m), their mean (B, m) over the mask (B, n), and its weights (B, n) in a list."""
         pooled, weights = masked_mean(x, mask)
         return x, pooled, [weights]
 
@@ -65,6 +66,7 @@ class ScalarAttention(nn.Module):
         init.uniform_(self.context_factors, -bound, bound)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        """Return tokens x (B, n, m), the last context (B, m), and the weights (B, n) of each step."""
         projected = F.linear(x, self.token_factors)  # (B, n, u)
         rank = projected.size(2)
         factor = projected.new_full((1, rank), rank**-0.5)  # W, (1, u)
@@ -94,6 +96,7 @@ class ConvolutionEncoder(nn.Module):
         self.convolutions = nn.ModuleList(nn.Conv1d(width, num_filters, size) for size in kernel_sizes)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        """Return tokens x (B, n, m), the largest filter values (B, d), and in a list the share (B, n) of each word."""
         pooled, weights = [], torch.zeros((), device=x.device)
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
             padded = F.pad(x, (0, 0, 0, size - 1))  # (B, n + w - 1, m), a window for every word
@@ -117,6 +120,7 @@ class RecurrentEncoder(nn.Module):
         self.rnn = MaskedBiRNN(width, size, cell="gru")
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        """Return states (B, n, h) of x (B, n, m), their maximum (B, h), and in a list the share (B, n) of each word."""
         check_mask_without_gaps(mask)
         states = self.rnn(x, mask)
         pooled, fractions = masked_max(states, mask)
@@ -217,6 +221,7 @@ class TransformerEncoder(nn.Module):
         self.layers: Any = nn.ModuleDict({"layers": copies})  # the names that weights have in torch's encoder
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        """Return states (B, n, h) of x (B, n, m), their mean (B, h), and its weights (B, n) in a list."""
         if self.projection is not None:
             x = self.projection(x)
             x = x + word_positions(mask, x.size(2), x.dtype)
@@ -273,6 +278,7 @@ class AttentiveRecurrentEncoder(nn.Module):
         self.scores = scores
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        """Return states (B, n, h) of x, what the heads attend to (B, m h), and the weights (B, n) of each head."""
         check_mask_without_gaps(mask)
         states = self.rnn(x, mask)
         words = mask.unsqueeze(1)
@@ -297,6 +303,7 @@ class AdditiveScores(nn.Module):
         self.heads = nn.Linear(attention_size, num_heads, bias=False)  # W_s2
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """Return the scores (B, n, m) of m heads for states (B, n, h)."""
         scores: torch.Tensor = self.heads(torch.tanh(self.hidden(states)))
         return scores
 
@@ -321,16 +328,13 @@ class BilinearScores(nn.Module):
         init.normal_(self.context, std=DEVIATION)
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """Return the scores (B, n, 1) of one head for states (B, n, h)."""
         row = self.context.unsqueeze(0) @ get_linear_weight(self.form)  # c^T W_i, (1, h)
         return F.linear(torch.tanh(self.projection(states)), row)  # (B, n, 1)
 
 
 def attention_overlap(weights: torch.Tensor) -> torch.Tensor:
-    """Return how much the heads look at the same words: the mean of
-
-    A A^T - I
-
-    _F^2 (Lin et al. 2017, equation 8).
+    """Return how much the heads look at the same words, the mean of ||A A^T - I||_F^2 (Lin et al. 2017, eq. 8).
 
     It is 0 where the rows of A are orthonormal: each head looks at one word of its own.
 
