@@ -91,7 +91,7 @@ class _RanksAtK(Metric):
         return self.worth / self.predictions
 
     def score_ranks(self, ranks: Tensor) -> Tensor:
-        """Return the score (n,) float64 of each rank within `top_k`."""
+        """Return the score of each rank (n,) within `top_k`, in float64; each metric defines its own."""
         raise NotImplementedError
 
 

@@ -33,7 +33,7 @@ def exact_match(prediction: str, gold: str) -> float:
 
 
 def token_f1(prediction: str, gold: str) -> float:
-    """Return the F1 score, 0 to 1, of the normalised words of ``prediction`` against those of ``gold``, as bags.
+    """Return the F1 score, 0 to 1, of the words that a prediction and a gold answer share after normalisation.
 
     Where one of the two has no words left, the score is 1.0 if the other has none either, else 0.0.
     """

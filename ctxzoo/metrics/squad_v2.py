@@ -100,7 +100,7 @@ class SquadV2(Metric):
     def forward(
         self, predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]]
     ) -> dict[str, float | int]:
-        """Like ``update``, and return the scores of these questions alone."""
+        """Add predictions and references like `update`, and return the scores of these questions alone."""
         # torchmetrics resets the metric inside forward and puts back only the states: the ids are kept here.
         earlier = self._ids_seen
         self._refuse_repeated_questions(_match_predictions_to_references(predictions, references), earlier)
@@ -170,7 +170,7 @@ class SquadV2(Metric):
             super()._sync_dist(dist_sync_fn, process_group=process_group)
 
     def _collect_state_lists(self) -> dict[str, list[Any]]:
-        """Return each state as a list over distinct questions, in the order in which they first came."""
+        """Return each state as a list with one entry for each distinct question, in the order they first came."""
         if isinstance(self.id_hash, list) and not self.id_hash:
             return {name: [] for name in self._state_dtypes()}
         first_row: dict[int, int] = {}
@@ -191,7 +191,7 @@ class SquadV2(Metric):
 
 
 def no_answer_auc(no_answer_probability: Sequence[float] | Tensor, has_answer: Sequence[bool] | Tensor) -> float:
-    """Return the area under the ROC curve of ``no_answer_probability`` as a detector of unanswerable questions.
+    """Return the area under the ROC curve when no-answer probabilities detect unanswerable questions.
 
     It is the chance, 0 to 1, that a random unanswerable question has a higher score than a random answerable one; equal
     scores count one half.
@@ -230,13 +230,13 @@ def no_answer_auc(no_answer_probability: Sequence[float] | Tensor, has_answer: S
 
 
 def hash_question_id(question_id: str) -> int:
-    """Return a hash of an id in 63 bits, the same in every process (unlike ``hash``)."""
+    """Return a 63-bit hash of a question's id that is the same in every process."""
     digest = hashlib.blake2b(question_id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
 
 
 def get_evaluate_module_path() -> str:
-    """Return the folder that ``evaluate.load(folder)`` opens, without a network, as this metric."""
+    """Return the folder to pass to `evaluate.load` for this metric, which needs no network."""
     return str(Path(__file__).resolve().parent / "evaluate_squad_v2")
 
 
@@ -250,7 +250,7 @@ class _Question(NamedTuple):
 def _match_predictions_to_references(
     predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]]
 ) -> list[_Question]:
-    """Check both lists and pair them by id, in the order of the predictions."""
+    """Check predictions and references and return them in pairs by id."""
     predictions_by_id = _index_by_id(predictions, "predictions")
     references_by_id = _index_by_id(references, "references")
     without_prediction = [key for key in references_by_id if key not in predictions_by_id]
@@ -346,7 +346,7 @@ def _format_ids(ids: Sequence[str]) -> str:
 
 
 def _score_abstentions(raw: Sequence[float], abstains: Sequence[bool], has_answer: Sequence[bool]) -> list[float]:
-    """Score an abstention 1 where the question is unanswerable and 0 elsewhere; keep the other scores."""
+    """Return the scores where abstaining counts 1 on unanswerable questions and 0 on others."""
     rows = zip(raw, abstains, has_answer, strict=True)
     return [float(not has) if abstain else score for score, abstain, has in rows]
 
@@ -354,7 +354,7 @@ def _score_abstentions(raw: Sequence[float], abstains: Sequence[bool], has_answe
 def _compute_mean_scores(
     prefix: str, exact: Sequence[float], f1: Sequence[float], is_selected: Sequence[bool]
 ) -> dict[str, float | int]:
-    """Return the mean scores in percent, and the number, of the selected questions (at least one)."""
+    """Return by name, after a prefix, the mean scores in percent of the selected questions, and their number."""
     total = sum(is_selected)
     # fsum: the same to the last bit in whatever order the processes' questions come.
     exact_sum = math.fsum(score for score, is_counted in zip(exact, is_selected, strict=True) if is_counted)
@@ -369,7 +369,7 @@ def _compute_mean_scores(
 def _find_best_threshold(
     raw: Sequence[float], is_empty: Sequence[int], has_answer: Sequence[bool], probability: Sequence[float]
 ) -> tuple[float, float]:
-    """Return the best mean score in percent and the threshold that reaches it first.
+    """Return the best mean score in percent over all no-answer thresholds, and that threshold.
 
     The walk starts with every question left unanswered and lets them be answered one by one, most confident first. An
     answer to an unanswerable question costs one point even where it scores (a text that normalises to nothing).

@@ -24,7 +24,7 @@ def format_score_cell(runs: Sequence[RunResult], metric: str) -> str:
 
 
 def has_all_folds_and_seeds(runs: Sequence[RunResult]) -> bool:
-    """Return whether every fold of every seed is there; False for none."""
+    """Return whether runs of a cross-validation include every fold of every seed."""
     return bool(runs) and len(runs) == _count_expected_runs(runs)
 
 
@@ -40,7 +40,7 @@ def are_scored_on_same_folds(first: Sequence[RunResult], second: Sequence[RunRes
 
 
 def compare_models_by_paired_test(first: Sequence[RunResult], second: Sequence[RunResult], metric: str) -> PairedTest:
-    """Return the paired test of two models by a metric of the test part or of the validation part.
+    """Return the paired test over folds of two models by a metric.
 
     n_test / n_train is that of the split: rows of the test part to all others, or of the part held out for validation
     to those that are left for training.
@@ -90,7 +90,7 @@ class PairedTest:
 def compute_paired_test(
     first: Mapping[Place, float], second: Mapping[Place, float], test_to_train: float
 ) -> PairedTest:
-    """Return the corrected resampled t-test of Nadeau and Bengio (2003).
+    """Return the corrected resampled t-test (Nadeau and Bengio 2003) of two models' scores over folds.
 
     The folds share most of their training rows, so their J differences are not independent, and the variance of their
     mean is taken as (1/J + n_test / n_train) times the sample variance instead of 1/J times. Under the null hypothesis

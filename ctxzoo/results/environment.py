@@ -22,7 +22,7 @@ LIBRARIES: tuple[str, ...] = (
 
 
 def git_commit() -> str:
-    """Return the commit of the checkout that holds the running script.
+    """Return the commit of the git checkout that holds the running script.
 
     Call it at the start of a run: it describes the files as they are at the time of the call.
 
@@ -75,7 +75,7 @@ def measure_peak_memory_mb() -> float:
 
 
 def format_command_line() -> str:
-    """Write ``sys.argv`` as a shell command that repeats the run and holds no path of this machine.
+    """Return the command that repeats this run, quoted for the shell, without paths of this machine.
 
     The script is named relative to its checkout (``python recipes/squad_bidaf.py``). Absolute paths among the arguments
     become relative below the working directory, ``$CTXZOO_DATA/…`` below that folder, and ``<...>/name`` elsewhere;
@@ -92,13 +92,13 @@ def format_command_line() -> str:
 
 
 def strip_local_path(source: str) -> str:
-    """Return the name of a dataset or model in results; of a path on this machine only the last part."""
+    """Return a dataset's or model's name for results: only the last part of a local path."""
     path = Path(source).expanduser()
     return path.name if path.is_absolute() else source
 
 
 def get_public_checkpoint_name(path: str) -> str:
-    """Return the name of a checkpoint in results; one in a run's folder is named after this folder."""
+    """Return a checkpoint's name for results; one in a run's folder has the folder's name."""
     folder = Path(path)
     return folder.resolve().parent.name if folder.name == "checkpoint" and folder.is_dir() else strip_local_path(path)
 

@@ -34,7 +34,7 @@ class PlotsUnavailableError(ImportError):
 
 
 def draw_if_matplotlib_is_installed(draw: Callable[[], None]) -> bool:
-    """Call `draw`, and return whether it could be done; a missing matplotlib is printed once."""
+    """Call `draw` and return True; without matplotlib print a note once and return False."""
     try:
         draw()
     except PlotsUnavailableError as error:
@@ -44,7 +44,7 @@ def draw_if_matplotlib_is_installed(draw: Callable[[], None]) -> bool:
 
 
 def check_matplotlib() -> None:
-    """Raise an error if matplotlib is missing, so that a command can fail before it begins.
+    """Raise an error if matplotlib is not installed, before a long command begins.
 
     Raises:
         PlotsUnavailableError: matplotlib is missing; the message says how to install it.
@@ -57,7 +57,7 @@ def check_matplotlib() -> None:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return a figure of its own, outside pyplot's global state, drawn by Agg.
+    """Return a matplotlib figure that leaves pyplot's global state alone.
 
     Raises:
         PlotsUnavailableError: see `check_matplotlib`.
@@ -81,14 +81,14 @@ def list_installed_fonts() -> list[str]:
 
 
 def format_word_label(word: str) -> str:
-    """Return a word as a label: no line breaks or control characters, at most 18 characters, never empty."""
+    """Return a word as an axis label: at most 18 characters, without line breaks, never empty."""
     plain = "".join(" " if unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") else letter for letter in word)
     plain = plain.strip() or "␣"
     return plain if len(plain) <= 18 else f"{plain[:17]}…"
 
 
 def save_figure(figure: Figure, out: str | Path) -> None:
-    """Write a figure as a PNG file of at most 256 colours, to save two thirds of the space, by an atomic write.
+    """Write a figure as a PNG file, atomically and with at most 256 colours to save space.
 
     Raises:
         ValueError: the name of the file does not end in .png.
@@ -114,7 +114,7 @@ def draw_word_grid(
     note: str,
     title: str | None = None,
 ) -> Figure:
-    """Draw fractions as shades with their percentages.
+    """Draw fractions as a grid of shaded cells with percentages, such as the attention between words.
 
     Args:
         fractions: (rows, n) values between 0 and 1; NaN leaves a cell empty.

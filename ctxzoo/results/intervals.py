@@ -38,7 +38,7 @@ def compute_score_interval(run: RunResult, metric: str, rows: int | None = None)
 
 
 def compute_clustered_interval(right: Sequence[float], total: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of a fraction that was seen in clusters, of which others might have been drawn.
+    """Return the 95 % confidence interval of a fraction whose examples come in clusters, such as articles.
 
     The fraction is a ratio of two sums over clusters; the variance is that of the linearised ratio (Cochran 1977,
     section 6.3), taken as Student's t with one degree of freedom less than there are clusters.

@@ -20,7 +20,7 @@ TRAIN, VALIDATION, SECOND = "#9aa5b1", "#1f5fa8", "#d1792b"
 
 
 def read_metrics_csv(metrics_csv: str | Path) -> list[dict[str, str]]:
-    """Return the rows of a ``metrics.csv`` of Lightning's ``CSVLogger``, cells by column; empty cells are ""."""
+    """Return the rows of a `metrics.csv` of Lightning's `CSVLogger` as dicts; empty cells are ""."""
     with Path(metrics_csv).open(encoding="utf-8", newline="") as file:
         return [{name: cell or "" for name, cell in row.items() if name} for row in csv.DictReader(file)]
 
@@ -97,7 +97,7 @@ def plot_learning_curves(metrics_csv: str | Path, out: str | Path, scores: Mappi
 
 
 def _extract_curve(rows: list[dict[str, str]], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return steps and values of the rows that have both, by rising step; NaN and infinite values are left out."""
+    """Return steps (n,) and finite values (n,) of a metric in rows of `metrics.csv`, by rising step."""
     pairs = sorted((float(row["step"]), float(row[name])) for row in rows if row.get(name) and row.get("step"))
     table = np.array(pairs, dtype=np.float64).reshape(-1, 2)
     table = table[np.isfinite(table).all(axis=1)]

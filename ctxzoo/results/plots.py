@@ -20,7 +20,7 @@ def plot_scores_by(
     runs: str,
     score: str = "Test accuracy",
 ) -> None:
-    """Draw a line for each row: the mean score against a size of the model, with a bar of one deviation.
+    """Plot mean scores with deviations against a size of the model, a line for each row of a table.
 
     Args:
         rows: Name of each row to scores of its runs in percent, by size.
@@ -58,7 +58,7 @@ def plot_scores_by(
 
 
 def label_axes(axes: Any, axis: str, title: str) -> None:
-    """Label the horizontal axis, and add a title and a legend of the lines."""
+    """Set the label of the horizontal axis, the title and the legend."""
     axes.set_xlabel(axis)
     axes.set_title(title, loc="left", fontweight="bold")
     axes.legend(frameon=False)
@@ -66,7 +66,7 @@ def label_axes(axes: Any, axis: str, title: str) -> None:
 
 
 def remove_axes_box(axes: Any) -> None:
-    """Remove the box around axes, and draw pale horizontal lines at the ticks."""
+    """Remove the frame of axes and draw pale horizontal grid lines."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#e6e9ed", linewidth=0.8)
     axes.set_axisbelow(True)

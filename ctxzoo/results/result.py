@@ -187,7 +187,7 @@ def read_result_of_settings(
     defaults: Mapping[str, Any] | None = None,
     implied: Mapping[str, Any] | None = None,
 ) -> RunResult | None:
-    """Return the results of a run if its file is there and has these settings, else None; raises as `read_result`.
+    """Return a run's result if its file exists and has these settings, else None.
 
     Args:
         path: Path of the results file.
@@ -222,7 +222,7 @@ def read_results(folder: str | Path) -> list[RunResult]:
 
 
 def subsample_curves(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Return metrics with at most `LARGEST_CURVE` points of each curve, a number by ``split/epoch3/name``.
+    """Return metrics with fewer points, at most `LARGEST_CURVE`, for curves named ``split/epoch3/name``.
 
     Of a longer curve these stay: the first and the last point, those with the lowest and the highest value, which an
     epoch is chosen by, and others at even distances. Numbers that are no points stay.
@@ -243,7 +243,7 @@ def subsample_curves(metrics: Mapping[str, float]) -> dict[str, float]:
 
 
 def _encode_result(result: RunResult) -> bytes:
-    """Return the bytes of the results file, after a check of its content."""
+    """Check a result and return it as the bytes of its file."""
     # Settings are compared by `--resume`: of these no digit is lost.
     content = {name: value if name == "settings" else _round_values(value) for name, value in asdict(result).items()}
     for name in ("per_example", "reading"):
@@ -267,7 +267,7 @@ def _round_values(value: Any) -> Any:
 
 
 def _check_result_content(content: Mapping[str, Any]) -> None:
-    """Raise ValueError or TypeError, naming the key, unless ``content`` is a whole and public results file."""
+    """Raise ValueError or TypeError, naming the key, if a result file lacks a field or has a wrong one."""
     names = [entry.name for entry in fields(RunResult)]
     missing = [name for name in names if name not in content and name not in OPTIONAL]
     unknown = [name for name in content if name not in names]
@@ -329,7 +329,7 @@ def _check_lists(name: str, lists: Any) -> None:
 
 
 def _check_json_value(key: str, value: Any) -> None:
-    """Check one value and what it holds: JSON types only, finite numbers, no absolute path."""
+    """Raise an error for a value that holds other than JSON types, a non-finite number or an absolute path."""
     if isinstance(value, dict):
         for name, item in value.items():
             if not isinstance(name, str):

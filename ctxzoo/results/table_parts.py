@@ -25,12 +25,14 @@ def format_mean_and_deviation(values: Iterable[float | None], decimals: int = 2)
 
 
 def add_plus_sign(number: str) -> str:
-    """Put "+" before a number, given as text, that has no sign; a dash stays as it is."""
+    """Return a number's text with "+" in front if it has no sign; a dash stays."""
     return number if number[0] in f"-{NOTHING}" else f"+{number}"
 
 
 def format_mean_difference(runs: Iterable[RunResult], baseline_runs: Iterable[RunResult], metric: str) -> str:
-    """Write by how much runs score better than baseline runs of the same seeds and folds; a dash without such."""
+    """Return how much better than the baseline's runs the runs score, by equal seeds and folds; a dash if there are
+    none.
+    """
     baseline_scores = {(run.seed, run.fold): run.metrics[metric] for run in baseline_runs}
     differences = [
         run.metrics[metric] - baseline_scores[run.seed, run.fold]
@@ -71,7 +73,7 @@ def _list_setting_changes(run: RunResult, baseline_run: RunResult) -> list[str]:
 
 
 def refuse_runs_of_different_settings(runs: Sequence[RunResult]) -> None:
-    """Refuse runs of one mean that differ in more than seed and fold, since it would stand for no model.
+    """Raise an error if runs to be averaged differ in more than seed and fold.
 
     Raises:
         ValueError: settings or data differ.
@@ -93,7 +95,7 @@ def refuse_runs_of_different_settings(runs: Sequence[RunResult]) -> None:
 
 
 def refuse_repeated_runs(runs: Sequence[RunResult]) -> None:
-    """Refuse runs of one row that a mean would count twice.
+    """Raise an error if a run stands twice among those to be averaged.
 
     Raises:
         ValueError: two runs have the same seed and fold.
@@ -148,7 +150,7 @@ def make_metric_column(heading: str, key: str, decimals: int = 2) -> Column:
 
 
 def format_trial_rows(runs: Sequence[RunResult], columns: Sequence[Column]) -> list[list[str]]:
-    """Return a table row for each run: the settings in which the runs differ, then the columns' cells."""
+    """Return a table row for each run: its settings that differ between the runs, then the columns' cells."""
     differing_settings = _format_differing_settings(runs)
     return [
         [settings, *(column.show([run]) for column in columns)]
@@ -157,21 +159,21 @@ def format_trial_rows(runs: Sequence[RunResult], columns: Sequence[Column]) -> l
 
 
 def _format_differing_settings(runs: Sequence[RunResult]) -> list[str]:
-    """Return for each run the settings in which the runs differ, as text; a setting that a run lacks is left out."""
+    """Return for each run, as text, the settings in which the runs differ."""
     names = sorted({name for run in runs for name in run.settings})
     varied = [name for name in names if len({json.dumps(run.settings.get(name)) for run in runs}) > 1]
     return [", ".join(f"{name} {run.settings[name]}" for name in varied if name in run.settings) for run in runs]
 
 
 def _format_epochs(runs: Sequence[RunResult]) -> str:
-    """Write how many epochs the runs trained (else how many were requested), as one number or a range."""
+    """Return how many epochs runs trained, as one number or a range."""
     epochs = [run.metrics.get("epochs", run.settings.get("epochs")) for run in runs]
     numbers = [f"{value:g}" for value in sorted(value for value in epochs if value is not None)] or [NOTHING]
     return numbers[0] if numbers[0] == numbers[-1] else f"{numbers[0]}–{numbers[-1]}"
 
 
 def format_wall_minutes(runs: Sequence[RunResult]) -> str:
-    """Write the mean wall time of runs in minutes, for each GPU apart, after its name: ``49, H200: 6.2``."""
+    """Return the mean wall time of runs in minutes, separately for each GPU: ``49, H200: 6.2``."""
     by_device: dict[str, list[float]] = {}
     for run in sorted(runs, key=_format_gpu_names):
         by_device.setdefault(_format_gpu_names(run), []).append(run.wall_seconds / 60)
@@ -187,7 +189,7 @@ def _format_gpu_names(run: RunResult) -> str:
 
 
 def _format_mean_minutes(minutes: Sequence[float]) -> str:
-    """Write the mean of minutes, with one decimal below 10."""
+    """Return the mean of some minutes as text, with one decimal below 10."""
     mean = statistics.fmean(minutes)
     if mean < 0.1:
         return "< 0.1"

@@ -35,7 +35,7 @@ class Baseline:
 
 
 def build_baseline_run(kind: type[AnyCounted], problem: Problem, experiment: Experiment, variant: str) -> AnyCounted:
-    """Build the run that fits and scores a baseline on the rows of a training.
+    """Build the run that fits a baseline to the rows of a training and scores it.
 
     The names of its files say which rows it is of, but nothing of the settings of the trained model.
 
@@ -52,7 +52,7 @@ def build_baseline_run(kind: type[AnyCounted], problem: Problem, experiment: Exp
 
 
 def describe_baselines(problem: Problem, experiment: Experiment, result: RunResult) -> Iterator[str]:
-    """Fit the baselines of a problem, unless the experiment leaves them out, and yield a line on the scores of each.
+    """Fit the baselines of a problem, unless the experiment leaves them out, and yield a line of scores for each.
 
     For a baseline that cannot be fitted, as to too few rows, the line says why.
 
@@ -81,7 +81,7 @@ def describe_baselines(problem: Problem, experiment: Experiment, result: RunResu
 def _format_comparison_line(
     problem: Problem, baseline: Baseline, result: RunResult, baseline_scores: Mapping[str, float]
 ) -> str:
-    """Format a line with the scores of a baseline, and how the model differs from it."""
+    """Return a line with a baseline's scores and the model's difference from them."""
     metrics, (first, *_) = problem.card.metrics, problem.card.headline
     scores = " and ".join(
         f"{baseline_scores[f'{result.split}/{name}']:.{metrics[name].decimals}f} {metrics[name].name}"

@@ -72,14 +72,16 @@ class CommandLine:
     typed: frozenset[str]
 
     def make_tiny(self, make_tiny: Callable[[Experiment], Experiment]) -> Experiment:
-        """Return the experiment; with `--tiny`, as `make_tiny` returns it, but with the values that the user typed."""
+        """Return the experiment; if `--tiny` was typed, as the function `make_tiny` changes it, but with all typed
+        values.
+        """
         if not self.experiment.trainer.tiny:
             return self.experiment
         typed = {name: value for name, value in self.experiment.values().items() if name in self.typed}
         return make_tiny(self.experiment).copy_with(**typed)
 
     def replace_files(self, options: Any) -> CommandLine:
-        """Return a copy that reads the files of `options` instead of those that were typed, such as pipes.
+        """Return a copy that reads the files in `options` in place of the typed ones, for example copies of pipes.
 
         Args:
             options: Parsed options with the attributes `data`, `validation` and `test`, each a file; None: not given.
@@ -158,7 +160,7 @@ class GroupParser:
             raise ValueError(self._format_parser_error(str(error))) from error
 
     def build_group(self, name: str, values: Namespace) -> Args:
-        """Build a group of settings from parsed values; errors are those of its class."""
+        """Build the object of a group of settings from parsed values; its class raises the errors."""
         kind = self.groups[name]
         return kind(**{one.name: values[f"{name}.{one.name}"] for one in fields(kind)})
 
@@ -180,7 +182,7 @@ class GroupParser:
                 self.parser.set_defaults({f"{group}.{name}": value})
 
     def _add_group_names(self, arguments: Iterable[str], typed: dict[str, None]) -> list[str]:
-        """Return the words of a command line with the group before the name of each option, and a value behind it.
+        """Return the words of a command line with full option names, "--group.name", each followed by its value.
 
         Args:
             arguments: Words of the command line.
@@ -217,7 +219,7 @@ class GroupParser:
         return named_words
 
     def _convert_option_name(self, option: str) -> tuple[str, str]:
-        """Return the present name of a typed option, and its value "false" for --no_NAME, else ""."""
+        """Return the current name of a typed option, and the value "false" for `--no_NAME`, else ""."""
         group, _, leaf = option.rpartition(".")
         name = leaf if group in self.groups else option
         if name in SETTINGS:
@@ -228,7 +230,7 @@ class GroupParser:
         return self.short.get(name, name), ""
 
     def _format_parser_error(self, message: str) -> str:
-        """Format an error message of the parser on one line, in the words of `Args`."""
+        """Return an error message of the parser as one line with the option names that users type."""
         match = _EXPECTED.search(message)
         if match is None:
             return _GROUPED.sub(r"--\1", " ".join(message.split()))
@@ -311,7 +313,7 @@ class ExperimentParser(GroupParser):
             self.dotted[name], self.kinds[name] = name, bool if kind is bool else list
 
     def _build_experiment(self, values: Namespace, typed: Iterable[str]) -> Experiment:
-        """Return the base experiment with the values that were typed."""
+        """Return the base experiment with the typed values put in."""
         changes = {}
         for name in typed:
             option = self.dotted[name]
@@ -320,7 +322,7 @@ class ExperimentParser(GroupParser):
         return self.base.copy_with(**changes)
 
     def _collect_other_values(self, values: Namespace) -> dict[str, Any]:
-        """Return the arguments of the function, checked, and the extra groups, by name."""
+        """Return the values that belong to no group of the experiment, by name."""
         for name, allowed in self.choices.items():
             for value in values[name] if isinstance(values[name], list) else [values[name]]:
                 if value not in allowed:
@@ -336,7 +338,7 @@ class ExperimentParser(GroupParser):
 
 
 def rewrite_advice_for_command(message: str, options: Container[str]) -> str:
-    """Rewrite a message that names arguments in asides, "(or set `name` …)", for a command with these options.
+    """Replace advice on arguments in an error, "(or set `name` …)", by the options of the command.
 
     `name` becomes `--name`, or `--names` where the option takes several, and `to True` becomes `to yes`; where there is
     no such option the aside is left out.
@@ -351,7 +353,7 @@ def rewrite_advice_for_command(message: str, options: Container[str]) -> str:
 
 
 def find_typed_value(words: Sequence[str], name: str, default: Any = None) -> Any:
-    """Return the value that was typed for an option, before the command line is parsed; the last one wins.
+    """Find the value typed for an option before the command line is parsed; the last one wins.
 
     Args:
         words: Words of the command line, YAML settings files already replaced by options, as `expand_settings_files`
@@ -368,7 +370,7 @@ def find_typed_value(words: Sequence[str], name: str, default: Any = None) -> An
 
 
 def expand_settings_files(arguments: Sequence[str]) -> list[str]:
-    """Replace YAML files, at the head of a command line or behind `--config`, by the options that they hold.
+    """Replace YAML files of settings, typed first or after `--config`, by the options in them.
 
     Raises:
         OSError: the file cannot be read.
@@ -416,12 +418,12 @@ class _Parser(ArgumentParser):
 
 
 def _is_sequence(kind: Any) -> bool:
-    """Return whether values of a type are lists, or may be."""
+    """Return whether a type annotation allows lists."""
     return any(get_origin(one) in (list, tuple) for one in (kind, *get_args(kind)))
 
 
 def _list_function_options(function: Callable[..., Any]) -> dict[str, tuple[Any, Any, str]]:
-    """Return the arguments of a function but the first: name to type (of a list's elements), default and text."""
+    """Return the arguments of a function but the first, each with type, default and help text."""
     texts = {parameter.arg_name: parameter.description for parameter in parse_docstring(function.__doc__ or "").params}
     hints = get_type_hints(function)
     options = {}
@@ -448,7 +450,7 @@ def _remove_hidden_options(text: str, shown_names: Iterable[str]) -> str:
 
 
 def format_settings(experiment: Experiment, others: Mapping[str, Any], hidden: Sequence[str] = ()) -> str:
-    """Format an experiment as YAML by which the same training starts again, see `expand_settings_files`.
+    """Return an experiment as YAML text from which the same training can be started again.
 
     Args:
         experiment: Experiment with the settings that the user typed, before file contents such as fingerprints are

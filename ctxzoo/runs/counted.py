@@ -62,7 +62,7 @@ class CountedRun(Run):
 
     @classmethod
     def build_experiment(cls, experiment: Experiment, variant: str) -> Experiment:
-        """Build the experiment of a simple model on the data of another experiment, of which only the data is kept.
+        """Build the experiment of a simple model from another experiment, of which it keeps only the data.
 
         Args:
             experiment: Experiment of any model on the same data, whose data settings are copied.
@@ -80,7 +80,7 @@ class CountedRun(Run):
 
     @property
     def max_rows(self) -> int | None:
-        """Largest number of rows that the model is fitted to; None: all."""
+        """The largest number of rows that the model is fitted to; None for all."""
         return self.tiny_rows if self.experiment.trainer.tiny else None
 
     @property
@@ -110,12 +110,12 @@ class CountedRun(Run):
         return {}
 
     def build_data_module(self) -> Any:
-        """Return a new DataModule for the experiment, before `setup`."""
+        """Build the DataModule of the experiment, before `setup`."""
         return self.problem.build_data_module(self.experiment)
 
     @abstractmethod
     def fit(self, data: Any) -> SimpleModel:
-        """Return the simple model, fitted to the training rows of a DataModule after `setup`."""
+        """Fit the simple model to the training rows of a DataModule after `setup`."""
 
     def work(self, *, resume: bool) -> None:
         """Fit the simple model, score it and write the result file."""

@@ -230,7 +230,7 @@ class RunArgs(Args):
         return {}
 
     def format_rows_part(self, rows: str) -> str:
-        """Return the part of file names for a user's rows, so that runs on other rows are not overwritten."""
+        """Return a part of file names that tells a user's rows apart, so that other rows have other files."""
         return "" if self.replace else rows
 
 
@@ -305,16 +305,16 @@ class Experiment:
         return replace(self, **replaced)
 
     def groups(self) -> dict[str, str]:
-        """Return for the name of each value the name of the group that holds it."""
+        """Return a dict from the name of each value to the name of the group that holds it."""
         return {one.name: group for group in GROUPS for one in fields(getattr(self, group))}
 
     def settings(self) -> dict[str, Any]:
-        """Return all settings that decide the result, by name, as a results file holds them."""
+        """Return by name all settings that decide the result, as a result file holds them."""
         values = {name: value for group in GROUPS for name, value in getattr(self, group).get_reported_values().items()}
         return {name: _convert_tuples_to_lists(value) for name, value in values.items() if name not in OF_THE_FILE}
 
     def class_defaults(self) -> dict[str, Any]:
-        """Return the default of each setting, which counts where a results file lacks the setting."""
+        """Return the default of each setting, for result files that lack the setting."""
         groups = [getattr(self, group) for group in GROUPS]
         reported_names = {name for group in groups for name in group.get_reported_values() if name not in OF_THE_FILE}
         defaults = {one.name: one.default for group in groups for one in fields(group) if one.name in reported_names}
@@ -322,13 +322,13 @@ class Experiment:
 
     @property
     def source(self) -> str:
-        """Source that a DataModule reads: the folder of a user's divided rows, or the dataset as it is."""
+        """The data to load: the folder of a user's rows after they were divided, or else the dataset."""
         if not self.data.rows:
             return self.data.dataset
         return str(Path(self.run.output_dir) / self.recipe / self.data.rows)
 
     def same_when_resumed(self) -> dict[str, Any]:
-        """Return the settings that must be the same when the training is resumed; with a decay, the epochs too."""
+        """Return the settings that must not change when the training is resumed."""
         optimizer: Any = self.optimizer
         epochs = {"epochs to decay in": self.trainer.epochs} if optimizer.decay else {}
         return {**self.settings(), **epochs}
@@ -361,15 +361,15 @@ class Experiment:
 
 
 def describe_values(settings: Mapping[str, Any], names: Iterable[str] | None = None) -> str:
-    """Format settings for a person, those named or all, as "name value, name value"."""
+    """Return settings as text for a person: "name value, name value"."""
     return ", ".join(f"{name} {_format_value(settings[name])}" for name in (settings if names is None else names))
 
 
 def _format_value(value: Any) -> str:
-    """Format one value for a person."""
+    """Return the value of a setting as text for a person."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _convert_tuples_to_lists(value: Any) -> Any:
-    """Return a value with lists in place of tuples, as JSON has it."""
+    """Return a value with its tuples replaced by lists, as JSON stores them."""
     return [_convert_tuples_to_lists(one) for one in value] if isinstance(value, (list, tuple)) else value

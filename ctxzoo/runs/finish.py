@@ -47,7 +47,7 @@ def build_training_result(
     run: ExperimentRun,
     per_example: Mapping[str, Sequence[float]] | None = None,
 ) -> RunResult:
-    """Build the content of the results file of a finished training.
+    """Build the result of a finished training, as its result file holds it.
 
     Args:
         task, data, trainer: LightningModule, DataModule and Trainer of the finished training.
@@ -84,7 +84,7 @@ def finish_run(
     run: ExperimentRun,
     per_example: Mapping[str, Sequence[float]] | None = None,
 ) -> None:
-    """Write checkpoint folder, results file and pictures of a finished training, and print where they are.
+    """Write the checkpoint folder, result file and figures of a finished training, and print where they are.
 
     Of several processes the first alone calls it, see `run_in_first_process`.
 
@@ -128,7 +128,7 @@ def _draw_figures(task: ZooTask, data: RunData, card: TaskCard, example: Mapping
 
 
 def print_summary(result: RunResult, run: Run, example: Mapping[str, Any] | None = None) -> None:
-    """Print the scores of a finished run, where its files are, how the model is loaded, and an example.
+    """Print a finished run's scores, files and an example, and how to load the model.
 
     Args:
         result: Results of the finished run.

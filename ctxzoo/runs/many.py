@@ -35,7 +35,7 @@ def run_in_parallel(
     threads: int = 1,
     progress: bool = True,
 ) -> Outcomes:
-    """Execute the runs of every row of a table in parallel processes, and return the results of each row.
+    """Execute the runs of a table in parallel processes, and return the results of each row.
 
     Args:
         runs: Runs of each row of the printed table, by the name of the row.
@@ -71,7 +71,7 @@ def run_in_parallel(
 
 
 def print_outcomes(outcomes: Outcomes, title: str, card: TaskCard) -> None:
-    """Print a row for each model: the problem's foremost scores on the split that its runs report.
+    """Print a table with a row for each model and its main scores.
 
     Rows on the same folds of the same data are compared with the first of them.
     """
@@ -125,7 +125,7 @@ def run_rows(
 
 
 def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunArgs) -> Outcomes:
-    """Execute the runs of every row, print the table of scores, and how a checkpoint is loaded.
+    """Execute the runs of a table, and print the scores and how to load a checkpoint.
 
     Args:
         runs: Runs of each row of the printed table, by the name of the row.
@@ -145,7 +145,7 @@ def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunArgs) ->
 
 
 def _print_checkpoints(runs: Sequence[Run]) -> None:
-    """Print the checkpoints that exist; a resumed run may have kept its results alone."""
+    """Print the folders of the runs' checkpoints, those that exist."""
     finished_runs = [run for run in runs if path_exists(run.checkpoint)]
     for run in finished_runs:
         print(f"checkpoint {run.checkpoint}")
@@ -154,7 +154,7 @@ def _print_checkpoints(runs: Sequence[Run]) -> None:
 
 
 def _find_first_comparable_row(results: list[RunResult], outcomes: Outcomes) -> list[RunResult]:
-    """Return the first row that was scored on the same folds of the same data, or the row itself."""
+    """Return the first row that was scored on the same folds of the same data, to compare with; else the row itself."""
     return next(
         (other for other in outcomes.values() if other is results or are_scored_on_same_folds(results, other)), results
     )

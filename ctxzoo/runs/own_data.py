@@ -132,7 +132,7 @@ def choose_base_experiment(
     variant: str | None = None,
     init_from: str | None = None,
 ) -> Experiment:
-    """Return the experiment of an architecture and variant, or the one that continues from a checkpoint.
+    """Return the default settings of an architecture and variant, or those of a checkpoint to continue from.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -155,7 +155,7 @@ def choose_base_experiment(
 
 
 def _get_usual_run_values() -> dict[str, Any]:
-    """Return values of `RunArgs` that suit a command whose output a person reads."""
+    """Return the values of `RunArgs` for a command whose output a person reads."""
     return {"progress": sys.stdout.isatty(), "tell_time": True, "tensorboard": False, "threads": None}
 
 
@@ -179,7 +179,7 @@ class Trained:
 
 
 def train_on_user_data(problem: Problem, line: CommandLine) -> Trained:
-    """Train a model on a user's data, and print the scores and how the checkpoint is used.
+    """Train a model on a user's data for `ctxzoo train`, and print its scores and how to use it.
 
     Args:
         problem: Problem that `ctxzoo train` is called for, such as text classification.
@@ -262,12 +262,12 @@ def prepare_user_splits(problem: Problem, experiment: Experiment, user_args: Own
 
 
 def _get_data_name(data: str) -> str:
-    """Return the name of data in results: of a file or folder its last part, so that it does not look like a Hub id."""
+    """Return the name of the data in results; only the last part of a path, so that it is no Hub id."""
     return Path(data).resolve().name if Path(data).exists() else data
 
 
 def set_user_rows(experiment: Experiment, splits: OwnSplits) -> Experiment:
-    """Return a copy of the experiment that trains on the written splits, with their name and fingerprint."""
+    """Return a copy of the experiment that trains on a user's divided rows."""
     name = _get_data_name(experiment.data.dataset)
     # Scores on a test split that was drawn here are none on the Hub's dataset.
     named = name.rpartition("/")[2] if "test" in splits.drawn else name
@@ -276,13 +276,13 @@ def set_user_rows(experiment: Experiment, splits: OwnSplits) -> Experiment:
 
 
 def _build_run(problem: Problem, card: CardOptions, user_args: OwnArgs, experiment: Experiment) -> ExperimentRun:
-    """Build the run of one training, with the YAML text of settings by which it can be started again."""
+    """Build the run of one training, with its settings as YAML text to start it again."""
     typed = format_settings(experiment, {OWN: replace(user_args, tune=None)}, problem.of_recipes)
     return ExperimentRun(problem, experiment, card, typed)
 
 
 def _find_or_build_run(experiment: Experiment, build_run: Callable[[Experiment], ExperimentRun]) -> ExperimentRun:
-    """Return the run of an experiment; with `--resume` a finished one without the data's fingerprint in its name.
+    """Return the run of an experiment; with `--resume` a finished one whose name lacks the data's fingerprint.
 
     Such runs are of `--replace`, or of earlier versions.
     """
@@ -299,7 +299,7 @@ def build_search(
     typed: frozenset[str],
     build_run: Callable[[Experiment], ExperimentRun],
 ) -> Search:
-    """Build a hyperparameter search that starts from an experiment; settings that the user typed are not varied.
+    """Build the hyperparameter search around an experiment; settings that the user typed stay fixed.
 
     Args:
         problem: Problem of the experiment.
@@ -328,7 +328,7 @@ def build_search(
 
 
 def _describe_settings(experiment: Experiment) -> str:
-    """Format the settings of a training for a person; those of data and start only where they are not the defaults."""
+    """Return the settings of a training as text for a person; unchanged ones of data and start are left out."""
     unless_usual = {*experiment.data.values(), *experiment.start.values()}
     usual = {name: value for name, value in experiment.class_defaults().items() if name in unless_usual}
     aside = {"rows", "world_size"}
@@ -342,7 +342,7 @@ def _describe_settings(experiment: Experiment) -> str:
 
 
 def find_previous_training(run: ExperimentRun) -> tuple[RunResult, Path] | None:
-    """Find the newest training of the same name, whatever its rows and settings: its results and their file."""
+    """Find the newest finished training of the same name, its result and file, to compare with."""
     results = []
     for path in run.results_file.parent.glob("*.json"):
         with suppress(ValueError, TypeError):  # no results file
@@ -357,7 +357,7 @@ def find_previous_training(run: ExperimentRun) -> tuple[RunResult, Path] | None:
 def format_comparison_with_previous(
     problem: Problem, run: ExperimentRun, result: RunResult, previous: RunResult, file: Path
 ) -> str:
-    """Format a line that compares a training with the previous one: scores, settings, and where its model is."""
+    """Return a line that compares a training with the one before: scores, settings, and its folder."""
     name = f"{result.split}/{problem.objective}"
     scores = [f"{one.metrics[name]:.2f}" if name in one.metrics else "none" for one in (previous, result)]
     previous_settings = {**run.defaults, **previous.settings}

@@ -81,19 +81,19 @@ class Problem(ABC):
 
     @abstractmethod
     def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return the variants of an architecture, the default one first, each with its configuration fields."""
+        """Return the config fields of each variant of an architecture, the default variant first."""
 
     @abstractmethod
     def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
-        """Return the experiment with the settings of that name, "default" or "paper", for a variant."""
+        """Return the experiment with the named settings, "default" or "paper", for an architecture's variant."""
 
     @abstractmethod
     def make_tiny(self, experiment: Experiment) -> Experiment:
-        """Return a copy of the experiment with a small model and a short training, as `--tiny` asks for."""
+        """Return a copy of the experiment with a small model and a short training, for `--tiny`."""
 
     @abstractmethod
     def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
-        """Read and check a user's data, and return its rows before they are divided into splits.
+        """Read and check a user's data and return all rows, with groups of rows that stay in one split.
 
         Args:
             experiment: Experiment with the user's settings, whose `data.dataset` is read.
@@ -105,12 +105,12 @@ class Problem(ABC):
         """
 
     def build_data_module(self, experiment: Experiment) -> Any:
-        """Return a new DataModule for an experiment, before `setup`; a problem with a `train` of its own needs none."""
+        """Build the DataModule of an experiment, before `setup`."""
         raise NotImplementedError
 
     @abstractmethod
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
-        """Format example arguments of `ctxzoo predict` for a checkpoint, as they are typed.
+        """Return arguments for an example command `ctxzoo predict` with a checkpoint, as a user types them.
 
         Args:
             checkpoint: Folder of the saved model and tokenizer.
@@ -126,7 +126,8 @@ class Problem(ABC):
         return list_architectures_of_problem(self.name)
 
     def check(self, experiment: Experiment) -> None:
-        """Refuse settings that the architecture does not have, or that the checkpoint to start from decides.
+        """Raise an error for settings that the architecture does not have or that contradict the checkpoint to start
+        from.
 
         Raises:
             ValueError: there is such a field.
@@ -154,7 +155,7 @@ class Problem(ABC):
         self.check_continuation(experiment)
 
     def check_continuation(self, experiment: Experiment) -> None:
-        """Refuse values for settings that the checkpoint to continue from decides.
+        """Raise an error for settings that the checkpoint to continue from decides.
 
         Raises:
             ValueError: there is such a value.
@@ -172,7 +173,7 @@ class Problem(ABC):
                 )
 
     def fill_in_settings(self, experiment: Experiment) -> Experiment:
-        """Return the experiment with the settings filled in that follow from files it names, such as a checkpoint.
+        """Return the experiment with the settings that files decide, such as those of its checkpoint.
 
         This happens before its settings are compared with those of results files.
 
@@ -182,13 +183,13 @@ class Problem(ABC):
         return experiment
 
     def get_implied_values(self, experiment: Experiment) -> dict[str, Any]:
-        """Return values that results files of earlier versions hold beside the settings, and that follow from these."""
+        """Return settings that older result files also hold, though they follow from others."""
         if experiment.start.init_from is not None:
             return {}
         return dict(self.get_variants(experiment.model.architecture)[experiment.model.variant])
 
     def get_file_name_part(self, experiment: Experiment) -> str:
-        """Return a part of the names of results files, such as a configuration of the dataset; empty: none."""
+        """Return a part for the names of result files, such as a dataset configuration; empty: none."""
         return experiment.data.file_name_part
 
     def get_reported_split(self, experiment: Experiment) -> str:
@@ -196,11 +197,11 @@ class Problem(ABC):
         return experiment.score
 
     def get_folder_name(self, experiment: Experiment) -> str | None:
-        """Return the name of the folder of checkpoints, logs and pictures; None: that of the results file."""
+        """Return the name of the run's folder; None for that of the result file."""
         return None
 
     def build_search_space(self, experiment: Experiment) -> dict[str, Sequence[Any] | Between]:
-        """Build the space of a hyperparameter search around an experiment: values to try, by name of the setting."""
+        """Return the values that a hyperparameter search tries for each setting, around an experiment."""
         values_now = experiment.values()
         rates = {"learning_rate": build_learning_rate_range(values_now["learning_rate"])}
         decided = {*experiment.data.values(), *experiment.model.values()} - set(OF_A_CONTINUATION)
@@ -211,7 +212,7 @@ class Problem(ABC):
         return {**rates, **space}
 
     def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
-        """Build the complete config of a new model as a plain dict, from a DataModule after `setup`."""
+        """Return the complete config of a new model as a dict, from a DataModule after `setup`."""
         model = experiment.model
         fields = self.get_variants(model.architecture)[model.variant]
         return {
@@ -222,7 +223,7 @@ class Problem(ABC):
         }
 
     def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
-        """Build the LightningModule with the untrained model, or the one to continue from.
+        """Build the LightningModule with a new model, or with the checkpoint to continue from.
 
         Args:
             experiment: Experiment that describes the model's training.
@@ -234,7 +235,7 @@ class Problem(ABC):
         return self.module_class(**self.get_start_arguments(experiment, data), **optimizer.get_module_arguments(steps))
 
     def train(self, run: ExperimentRun, *, resume: bool) -> None:
-        """Train and score the model, and write checkpoint folder and results file; a problem may do it its own way.
+        """Train and score the model of a run, and write the checkpoint folder and the result file.
 
         Args:
             run: Training run to carry out, which holds the lock of its folder.
@@ -247,7 +248,7 @@ class Problem(ABC):
         run.fit(resume=resume)
 
     def get_start_arguments(self, experiment: Experiment, data: Any) -> dict[str, Any]:
-        """Return the arguments of the LightningModule from which its model is made: a config, or a checkpoint."""
+        """Return the LightningModule's arguments that make its model: a config, or a checkpoint."""
         checkpoint = experiment.start.init_from
         if checkpoint is not None:
             return {"pretrained": checkpoint}
@@ -256,17 +257,17 @@ class Problem(ABC):
     def score(
         self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
     ) -> dict[str, dict[str, float]]:
-        """Score the trained model; return the scores of each split, by name."""
+        """Return the scores of the trained model on each split, by name."""
         from ctxzoo.training.scoring import score_splits
 
         return score_splits(task, data, splits, progress=False)
 
     def collect_scores_per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
-        """Return the scores of every single example for the results file, see `RunResult`; none by default."""
+        """Return the scores of each example for the result file, see `RunResult`; none by default."""
         return {}
 
     def finish(self, run: ExperimentRun, task: Any, data: Any, trainer: Any, scores: dict[str, Any]) -> None:
-        """Write the checkpoint folder of the best weights, and the results file.
+        """Write the checkpoint folder of the best weights, and the result file.
 
         Args:
             run: Training run that has finished.
@@ -280,7 +281,7 @@ class Problem(ABC):
         finish_run(task, data, trainer, scores, run, per_example)
 
     def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
-        """Yield the baselines whose scores are printed beside those of a user's model; none by default."""
+        """Yield the baselines that are fitted and printed beside a user's model; none by default."""
         return ()
 
 
@@ -291,7 +292,7 @@ class Classification(Problem):
     """
 
     def fill_in_settings(self, experiment: Experiment) -> Experiment:
-        """Return the experiment with the content of the word vectors that it starts from, whose width is the model's.
+        """Return the experiment with hash and width of the word vectors that it starts from.
 
         Raises:
             OSError, ValueError: see `fingerprint_word_vectors`.
@@ -316,13 +317,13 @@ class Classification(Problem):
 
 
 def _import_object(path: str) -> Any:
-    """Import the object at "module:name"."""
+    """Return the object at a path "module:name", imported now."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
 
 def read_names_of_checkpoint(checkpoint: str) -> list[str]:
-    """Read the names of the things that a checkpoint's model has ids for, in the order of the ids."""
+    """Return the names that a checkpoint has ids for, such as items, in the order of the ids."""
     from ctxzoo.hub.saved_model import read_saved_model
 
     config: Any = read_saved_model(checkpoint).config
@@ -340,7 +341,7 @@ def list_architectures_of_problem(problem: str) -> list[str]:
 
 
 def choose_names(problem: Any, title: str, architecture: str | None, variant: str | None) -> tuple[str, str]:
-    """Return the names of architecture and variant for what a user typed; old names are converted.
+    """Return the current names of the architecture and variant that a user typed.
 
     Args:
         problem: Object with `default` (architecture and variant names), `architectures()` and `variants(architecture)`.
@@ -367,7 +368,7 @@ def choose_names(problem: Any, title: str, architecture: str | None, variant: st
 
 
 def open_start_checkpoint(checkpoint: str, problem: str, architecture: str | None, variant: str | None) -> SavedModel:
-    """Open the checkpoint that a training continues from, and check that it fits the problem.
+    """Open the checkpoint that a training continues from, and raise an error if it is of another problem or model.
 
     Args:
         checkpoint: Checkpoint folder or Hub id.

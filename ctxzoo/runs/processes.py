@@ -23,7 +23,7 @@ _stop: Any = None
 def run_in_processes(
     work: Callable[[Job], Result], jobs: Sequence[Job], processes: int, threads: int = 1
 ) -> Iterator[tuple[Job, Result]]:
-    """Yield each job with `work(job)` as soon as it is done.
+    """Call `work(job)` for each job in parallel processes, and yield each job with its result once it is done.
 
     With one process the jobs run here, in their order. Otherwise processes are started afresh (spawned), so that
     nothing of this one leaks into them. When a job fails, those that have not begun are dropped, those that run are
@@ -69,7 +69,7 @@ def run_in_processes(
 
 
 def _initialize_process(stop: Any, threads: int) -> None:
-    """Prepare a process of the pool: its threads, its signals, and that it exits with its parent."""
+    """Set up a process of the pool: number of threads, signals, and that it ends with its parent."""
     global _stop
     _stop = stop
     threading.Thread(target=_exit_with_parent, daemon=True).start()
@@ -78,7 +78,7 @@ def _initialize_process(stop: Any, threads: int) -> None:
 
 
 def _exit_with_parent() -> None:
-    """Exit this process as soon as the one that started it is gone, even if that was killed."""
+    """End this process as soon as its parent process is gone, even if that was killed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -86,7 +86,7 @@ def _exit_with_parent() -> None:
 
 
 def _run_unless_stopped(work: Callable[[Job], Result], job: Job) -> Result:
-    """Do a job, unless another job failed or the run was stopped; a failure stops the others."""
+    """Do a job unless another one failed or the user stopped; if it fails, stop the others."""
     if _stop.is_set():
         raise CancelledError("another job failed, or the run was stopped")
     try:
@@ -98,7 +98,7 @@ def _run_unless_stopped(work: Callable[[Job], Result], job: Job) -> Result:
 
 @contextmanager
 def _ignore_interrupts() -> Iterator[None]:
-    """Ignore Ctrl-C within this context, in processes started in it too."""
+    """Ignore Ctrl-C while this context lasts, also in processes that start in it."""
     if threading.current_thread() is not threading.main_thread():  # others may not set handlers
         yield
         return

@@ -50,7 +50,7 @@ class Study:
     options: Collection[str] | None = None
 
     def build_parser(self, description: str | None = None) -> ExperimentParser:
-        """Build the parser of the options of this study."""
+        """Build the command line parser of the study."""
         names = {"name": "tag", "seed": "seeds", **self.short}
         shown = (*OF_SIMPLE_MODELS, *(self.options or ()))
         hidden = () if self.options is None else set(self.base.values()) - set(shown)
@@ -77,7 +77,7 @@ class Study:
 
 
 def run_study(study: Study, description: str | None) -> None:
-    """Run a study with the options of the command line.
+    """Run a study with the options of the command line, as a recipe's script does.
 
     What a user can mend (bad settings, data, files, packages) is printed in one line, with exit status 1.
     """
@@ -85,7 +85,7 @@ def run_study(study: Study, description: str | None) -> None:
 
 
 def run_recipe(settings: type[Settings], main: Callable[[Settings], None], description: str | None) -> None:
-    """Call the function of a script that trains nothing with the settings of the command line; errors as `run_study`.
+    """Call a script's main function with the settings of the command line; errors as in `run_study`.
 
     The first argument may be a YAML file (.yaml, .yml) that holds settings by name; those that follow it win.
 
@@ -116,7 +116,7 @@ def parse_settings(settings: type[Settings], arguments: Sequence[str], descripti
 
 
 def _exit_with_error_line(work: Callable[[], None], names: Container[str]) -> None:
-    """Do the work of a script; errors that a user can mend are printed on one line, with exit status 1."""
+    """Do the work of a script; print errors that the user can fix on one line and exit with status 1."""
     try:
         work()
     except (OSError, ValueError, ImportError, FloatingPointError, StrictDataclassError) as error:

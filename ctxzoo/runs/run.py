@@ -74,17 +74,17 @@ class Run(ABC):
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """Default of each setting, which counts where a results file lacks the setting."""
+        """The default of each setting, for result files that lack the setting."""
         return self._select_settings(self.experiment.class_defaults())
 
     def _select_settings(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the values of the settings that decide the result, see `reads`."""
+        """Return those of the values that decide the result, by the names in `reads`."""
         reads = values if self.reads is None else self.reads
         return {name: values[name] for name in reads if name in values}
 
     @property
     def implied_values(self) -> dict[str, Any]:
-        """Values that results files of earlier versions hold beside the settings, and that follow from these."""
+        """The settings that older result files also hold, though they follow from others."""
         return {}
 
     @property
@@ -113,7 +113,7 @@ class Run(ABC):
         return self.folder / "checkpoint"
 
     def read_finished_result(self) -> RunResult | None:
-        """Read the results file of the run, or return None where it is missing or has other settings."""
+        """Return the result of the run if it is finished with the same settings, else None."""
         return read_result_of_settings(self.results_file, self.settings, self.defaults, self.implied_values)
 
     def build_result(
@@ -164,7 +164,7 @@ class Run(ABC):
 
     @abstractmethod
     def work(self, *, resume: bool) -> None:
-        """Do the work of the run; the results file is written last.
+        """Do the work of the run and write the result file last.
 
         Args:
             resume: Whether an interrupted run continues where it stopped.
@@ -176,7 +176,7 @@ class Run(ABC):
 
 
 def execute(run: Run, *, resume: bool = False, quiet: bool = False) -> RunResult:
-    """Do the work of a run, unless it is done, and return its results.
+    """Do the work of a run, unless its result file is there already, and return the result.
 
     Args:
         run: Run to carry out.
@@ -205,7 +205,7 @@ def execute(run: Run, *, resume: bool = False, quiet: bool = False) -> RunResult
 
 @contextlib.contextmanager
 def _redirect_output(log: Path | None) -> Iterator[None]:
-    """Append to a log file what is printed within this context; None: leave output as it is."""
+    """Append what is printed in this context to a log file; None leaves the output as it is."""
     if log is None:
         yield
         return

@@ -34,7 +34,7 @@ class Between:
 
     @property
     def is_whole(self) -> bool:
-        """Whether its numbers are whole."""
+        """Whether all values in the range are whole numbers."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     def __contains__(self, value: Any) -> bool:
@@ -56,7 +56,7 @@ def build_learning_rate_range(rate: float) -> Between:
 
 
 def widen_space(space: Space, usual_values: Mapping[str, Any]) -> dict[str, tuple[Any, ...] | Between]:
-    """Return a search space that also holds the usual value of each setting, and each choice once.
+    """Return a search space with the usual value of each setting added, and no choice twice.
 
     Args:
         space: Values that may be tried, by name of the setting.
@@ -79,7 +79,7 @@ def widen_space(space: Space, usual_values: Mapping[str, Any]) -> dict[str, tupl
 
 
 def count_combinations(space: Space) -> float:
-    """Count the combinations of values of a search space; infinity where some numbers are not whole."""
+    """Return how many combinations of values a search space has; infinity for ranges of real numbers."""
     return math.prod(
         len(values)
         if not isinstance(values, Between)

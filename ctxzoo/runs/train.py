@@ -90,7 +90,7 @@ class ExperimentRun(Run):
 
     @property
     def monitor(self) -> str:
-        """The score that picks the best epoch, where there is validation data."""
+        """The validation score by which the best epoch is chosen."""
         chosen = self.experiment.trainer.monitor
         return f"validation/{chosen}" if chosen else self.task_class.monitor
 
@@ -100,7 +100,7 @@ class ExperimentRun(Run):
         return self.experiment.same_when_resumed()
 
     def work(self, *, resume: bool) -> None:
-        """Write the settings down, and train as the problem does.
+        """Write the settings to a file, then train as the problem does.
 
         Raises:
             OSError, ValueError, FloatingPointError, TrainingInterrupted: see `Problem.train`.
@@ -110,7 +110,7 @@ class ExperimentRun(Run):
         self.problem.train(self, resume=resume)
 
     def fit(self, *, resume: bool) -> None:
-        """Train by Lightning's Trainer, score, and write what is left.
+        """Train with Lightning's Trainer, score the best weights and write what the run leaves.
 
         Raises:
             ValueError: the data has no rows of the split to score; fewer batches than processes that train together;

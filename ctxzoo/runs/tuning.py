@@ -100,12 +100,12 @@ class EndedTrial:
 
     @property
     def trial(self) -> Trial:
-        """The `Trial` of this number, with the least minutes."""
+        """The `Trial` of this number, to build its run again."""
         return Trial(name=f"trial{self.number}", minutes=LEAST_SECONDS / 60)
 
 
 def search_run(search: Search, *, minutes: float, seed: int, resume: bool, tell: Callable[[str], None]) -> Run:
-    """Search for settings, and return the run of the best: executed with `resume`, it goes on where its trial ended.
+    """Search for the best settings, and return their run; executed with `resume`, it trains on to the end.
 
     Each whole trial leaves a results file with the scores of validation in the folder of trials, and the best one its
     checkpoint. A trial whose best epoch so far is worse than the median of the others at that epoch is ended.
@@ -153,7 +153,7 @@ def search_run(search: Search, *, minutes: float, seed: int, resume: bool, tell:
 
 
 def run_trials(search: Search, *, minutes: float, seed: int, resume: bool) -> Iterator[EndedTrial]:
-    """Yield the trials that are over, and then new ones as long as their time lasts, each when it is over.
+    """Yield the trials that an earlier search ended, then run new ones while time is left and yield each.
 
     Arguments and errors are those of `search_run`.
     """
@@ -174,7 +174,7 @@ def run_trials(search: Search, *, minutes: float, seed: int, resume: bool) -> It
 def _run_drawn_trial(
     study: Study, optuna_trial: Any, search: Search, number: int, seconds: float, resume: bool
 ) -> EndedTrial:
-    """Train with the settings of a drawn trial, and write into the journal how it ended."""
+    """Train with the settings that a trial drew, and record how it ended."""
     settings = study.get_trial_settings(optuna_trial.params)
     run = search.build_run(settings, Trial(name=f"trial{number}", minutes=max(seconds, LEAST_SECONDS) / 60))
     start_time = time.monotonic()
@@ -252,7 +252,7 @@ class Study:
         self._recover()
 
     def _recover(self) -> None:
-        """Queue the trials that were running when the search was stopped, so that they are drawn next."""
+        """Queue again the trials that were running when the search was stopped."""
         from optuna.trial import TrialState
 
         for stopped in self.study.get_trials(states=(TrialState.RUNNING,)):
@@ -265,7 +265,7 @@ class Study:
                 self.study.enqueue_trial(stopped.params, user_attrs={REPORTED: stopped.intermediate_values})
 
     def list_ended_trials(self) -> list[EndedTrial]:
-        """Return the trials that have ended, as the journal holds them."""
+        """Return the trials that have ended, from the journal."""
         return [
             EndedTrial(
                 journal_entry["number"],
@@ -279,7 +279,7 @@ class Study:
         ]
 
     def draw_trial(self, number: int) -> Any:
-        """Draw the next Optuna trial, with settings that were not tried; None: all were.
+        """Draw the settings of the next trial that were not tried before; None if all were.
 
         Args:
             number: Number of trials that have ended.
@@ -305,13 +305,13 @@ class Study:
         return None
 
     def get_trial_settings(self, params: Mapping[str, Any]) -> Any:
-        """Return the settings that a trial tries, from the parameters that Optuna drew."""
+        """Return the settings of a trial from the parameters that Optuna drew."""
         return self.search.start.copy_with(
             **{name: _convert_from_label(values, params[name], self.own[name]) for name, values in self.space.items()}
         )
 
     def build_judge(self, trial: Any) -> Callable[[int, float], str | None]:
-        """Build the function that ends bad trials: from epoch (from 1) and score to the reason to end, or None."""
+        """Build the function that is told each epoch's score and returns why to end a bad trial, or None."""
         before = {int(epoch): score for epoch, score in trial.user_attrs.get(REPORTED, {}).items()}
         for epoch, score in before.items():
             trial.report(score, epoch)
@@ -329,7 +329,7 @@ class Study:
         return judge
 
     def record_end(self, trial: Any, ended_trial: EndedTrial, *, pruned: bool = False) -> None:
-        """Write into the journal how a trial ended."""
+        """Write to the journal how a trial ended."""
         from optuna.trial import TrialState
 
         state = TrialState.PRUNED if pruned else TrialState.FAIL if ended_trial.score is None else TrialState.COMPLETE
@@ -349,26 +349,26 @@ def _build_distribution(values: tuple[Any, ...] | Between) -> Any:
 
 
 def _convert_to_label(values: tuple[Any, ...] | Between, value: Any) -> Any:
-    """Convert a value to its form in the journal: a choice to JSON, since Optuna takes no lists."""
+    """Convert a value to the form that Optuna's journal holds: choices as JSON text."""
     return value if isinstance(values, Between) else json.dumps(value)
 
 
 def _convert_from_label(values: tuple[Any, ...] | Between, label: Any, usual: Any) -> Any:
-    """Convert the form in the journal back to a value; a drawn number is rounded, the usual one is not."""
+    """Convert a value from the form in Optuna's journal; drawn numbers are rounded."""
     if isinstance(values, Between):
         return usual if label == usual else values.round_number(label)
     return next(value for value in values if _convert_to_label(values, value) == label)
 
 
 def _describe_changes(settings: Settings, start: Settings) -> str:
-    """Format for a person the settings in which a trial differs from the start."""
+    """Return as text the settings in which a trial differs from the start."""
     start_values = start.values()
     changed = {name: value for name, value in settings.values().items() if value != start_values[name]}
     return describe_values(changed) or "the settings as they are"
 
 
 def _choose_better(best: EndedTrial | None, candidate: EndedTrial, lower: bool) -> tuple[EndedTrial, EndedTrial | None]:
-    """Return the better of two trials, of equal ones the earlier, and the other."""
+    """Return the better of two trials and then the other one; of equal ones the earlier is better."""
     if best is None:
         return candidate, None
     assert best.score is not None

@@ -25,7 +25,7 @@ def _load_glibc() -> Any | None:
 
 
 def keep_freed_memory() -> bool:
-    """Stop glibc from handing large freed blocks back to the system; return whether that was possible.
+    """Stop glibc from giving freed memory back to the system, which costs time; return whether that was possible.
 
     A training step on the CPU allocates and frees the same large tensors again and again. By default glibc maps each
     anew and the kernel fills it with zeros page by page, which takes a good part of the time of a BiLSTM's step

@@ -46,7 +46,7 @@ AnyArgs = TypeVar("AnyArgs", bound="Args")
 
 
 def number_field(default: Any, allowed: Range) -> Any:
-    """Return a field of numbers with a range; a value of None, or a list, is checked by its numbers."""
+    """Return a dataclass field for a number, or a list of numbers, with a range of allowed values."""
     return field(default=default, metadata={RANGE: allowed})
 
 
@@ -71,7 +71,7 @@ class Args:
 
     @classmethod
     def choices(cls) -> dict[str, tuple[Any, ...]]:
-        """Return the allowed values of each argument that is a choice among several."""
+        """Return the allowed values of each argument that has a fixed set of them."""
         return _find_choices(cls)  # type: ignore[arg-type]  # a class can be hashed
 
     def values(self) -> dict[str, Any]:
@@ -79,11 +79,11 @@ class Args:
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def get_reported_values(self) -> dict[str, Any]:
-        """Return the arguments by name as a results file holds them, for example without paths of this machine."""
+        """Return the arguments by name as a result file holds them, without paths of this machine."""
         return self.values()
 
     def copy_with(self: AnyArgs, changes: Mapping[str, Any]) -> AnyArgs:
-        """Return a copy of these arguments in which some values are others; errors are those of the class."""
+        """Return a copy with some values changed; the class raises the errors."""
         return replace(self, **changes)
 
 

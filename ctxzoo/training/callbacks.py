@@ -50,7 +50,7 @@ class StepSeed(lightning.Callback):
 
 
 def ema_decay(update: int, decay: float) -> float:
-    """Return min(decay, (1 + t) / (10 + t)) for update t = 0, 1, …: short memory at first, `decay` later."""
+    """Return the decay of a moving average at update t, min(decay, (1 + t) / (10 + t)): small at first."""
     return min(decay, (1 + update) / (10 + update))
 
 
@@ -112,7 +112,7 @@ class AtomicCheckpointIO(TorchCheckpointIO):
             os.fsync(file.fileno())
 
     def load_checkpoint(self, path: str | Path, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """Return a checkpoint; raises as `explain_unreadable_checkpoint`."""
+        """Load a checkpoint file; errors are those of `explain_unreadable_checkpoint`."""
         with explain_unreadable_checkpoint(Path(path)):
             loaded: dict[str, Any] = super().load_checkpoint(path, *arguments, **options)
             return loaded
@@ -120,7 +120,7 @@ class AtomicCheckpointIO(TorchCheckpointIO):
 
 @contextmanager
 def explain_unreadable_checkpoint(path: Path) -> Iterator[None]:
-    """Turn the errors of a block that reads a checkpoint into one line that says what to do.
+    """Turn errors of reading a checkpoint in this context into one line that says what to do.
 
     Raises:
         ValueError: The file is no checkpoint of a training, or it is damaged: every byte is checked, since torch itself
@@ -242,7 +242,7 @@ class SameSettings(lightning.Callback):
         return {"settings": self.settings}
 
     def refuse_other_settings(self, checkpoint: Path) -> None:
-        """Refuse a checkpoint of other settings before its weights are read, which may have other shapes.
+        """Raise an error for a checkpoint of other settings, before its weights are loaded.
 
         Raises:
             ValueError: see the class.
@@ -302,7 +302,7 @@ _JUDGES: ContextVar[tuple[PruneByValidationScore, ...]] = ContextVar("judges of 
 
 @contextmanager
 def stop_training_by_judge(score: str, judge: Callable[[int, float], str | None]) -> Iterator[None]:
-    """Let `judge` stop the trainings within a block by their scores; see `PruneByValidationScore`."""
+    """Within this context, let `judge` end trainings by their validation scores; see `PruneByValidationScore`."""
     token = _JUDGES.set((PruneByValidationScore(score, judge),))
     try:
         yield
@@ -311,7 +311,7 @@ def stop_training_by_judge(score: str, judge: Callable[[int, float], str | None]
 
 
 def get_judge_callbacks() -> tuple[PruneByValidationScore, ...]:
-    """Return the callbacks of the `stop_training_by_judge` around; none outside of it."""
+    """Return the callbacks that `stop_training_by_judge` adds to trainers; none outside of it."""
     return _JUDGES.get()
 
 

@@ -124,10 +124,10 @@ class ClassificationTask(ZooTask):
 
     @abstractmethod
     def select_labelled_logits(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the logits (N, L) that have a label, and these labels (N,), from all logits and labels of a batch."""
+        """Return the logits (N, L) and labels (N,) of the batch's examples that have a label."""
 
     def setup(self, stage: str) -> None:
-        """Refuse data with other labels than the model's, since the same numbers would mean something else."""
+        """Raise an error if the data has other labels than the model."""
         data_labels = getattr(self.trainer.datamodule, "label_names", None)
         model_labels = [name for _, name in sorted(self.model.config.id2label.items())]
         if data_labels is not None and list(data_labels) != model_labels:
@@ -171,7 +171,7 @@ class ClassificationTask(ZooTask):
 
 
 def read_labels_of_head(auto_class: Any, pretrained: str) -> list[str] | None:
-    """Return the labels of a checkpoint's head for an Auto class, in order; None without such a head.
+    """Return the label names of a checkpoint's head for an Auto class; None without such a head.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -184,7 +184,7 @@ def read_labels_of_head(auto_class: Any, pretrained: str) -> list[str] | None:
 
 
 def _load_base_model_weights(model: Any, fresh: Any) -> None:
-    """Load the weights of another model of this kind into a model, except for those of the base model."""
+    """Copy all weights but the base model's from `fresh` to a model, to give it a new head."""
     base = f"{model.base_model_prefix}."
     head = {name: value for name, value in fresh.state_dict().items() if not name.startswith(base)}
     model.load_state_dict(head, strict=False)

@@ -32,7 +32,7 @@ class _HideMessages(logging.Filter):
 
 
 def hide_library_messages() -> None:
-    """Filter the messages in `LOGGED` and `WARNED` from now on; a second call adds nothing."""
+    """Hide the messages of libraries in `LOGGED` and `WARNED` from now on."""
     for name, beginnings in LOGGED.items():
         logger = logging.getLogger(name)
         if not any(isinstance(one, _HideMessages) for one in logger.filters):
@@ -49,12 +49,12 @@ def is_installed(package: str) -> bool:
 
 
 def check_wandb() -> None:
-    """Raise ImportError, with the command that installs it, if the package is not installed."""
+    """Raise ImportError, with the command to install it, if Weights & Biases is not installed."""
     if not is_installed("wandb"):
         raise ImportError("wandb needs: pip install wandb")
 
 
 def check_optuna() -> None:
-    """Raise ImportError, with the command that installs it, if the package is not installed."""
+    """Raise ImportError, with the command to install it, if Optuna is not installed."""
     if not is_installed("optuna"):
         raise ImportError("a search for settings needs Optuna, of the extra tune: pip install optuna")

@@ -67,11 +67,11 @@ class OptimizerArgs(Args):
 
     @property
     def has_schedule(self) -> bool:
-        """Whether the rate changes in the course of a training."""
+        """Whether the learning rate changes during a training."""
         return bool(self.warmup_steps or self.decay_steps is not None or self.halve_after)
 
     def copy_with(self: AnyOptimizer, changes: Mapping[str, Any]) -> AnyOptimizer:
-        """Return a copy of these arguments in which some values are others; another optimizer has no momentum.
+        """Return a copy with some values changed; a change of optimizer drops the momentum.
 
         Names of earlier versions are taken too.
 
@@ -167,7 +167,7 @@ class DivideOnRise(ReduceLROnPlateau):
     def step(  # type: ignore[override]  # as torch's own plateau schedule
         self, metrics: Any, epoch: int | None = None
     ) -> None:
-        """Divide the rate if the score of the epoch that ended asks for it."""
+        """Divide the learning rate if the epoch's score is worse than in every one of the `window` epochs before."""
         score = float(metrics)
         self.last_epoch += 1
         is_worse = (

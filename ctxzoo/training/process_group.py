@@ -28,7 +28,7 @@ def destroy_process_group() -> None:
 
 
 def run_in_first_process(work: Callable[[], object]) -> None:
-    """Call `work` in the first of the processes that train together, while the others wait; it reads whole splits.
+    """Call `work` in the first of several training processes while the others wait.
 
     Raises:
         OSError: raised in the others when `work` raised an error in the first, which raises its own.
@@ -53,7 +53,7 @@ def run_in_first_process(work: Callable[[], object]) -> None:
 
 
 def check_batches_for_processes(data: Any, splits: Sequence[str], processes: int) -> None:
-    """Refuse data with too little for some of the processes, before anything is trained.
+    """Raise an error, before training, if the data has too few batches for all processes.
 
     Args:
         data: DataModule after its `setup`.

@@ -13,7 +13,7 @@ SECONDS = 20.0  # between two lines
 
 
 def format_duration(seconds: float, prefix: str = "") -> str:
-    """Write a duration for a person, in seconds, minutes or hours; the prefix stands before a number."""
+    """Return a duration as text in seconds, minutes or hours; `prefix` goes before the number."""
     if seconds < 1:
         return "less than 1 s"
     if seconds < 90:
@@ -22,7 +22,7 @@ def format_duration(seconds: float, prefix: str = "") -> str:
 
 
 def print_now(line: str) -> None:
-    """Print a line at once, also into a file."""
+    """Print a line without buffering."""
     print(line, flush=True)
 
 
@@ -45,7 +45,7 @@ class RemainingTime:
         self._printed_at: float | None = None
 
     def print_if_due(self, done_parts: int, total_parts: int) -> None:
-        """Print a line on the time left if one is due: the first after some parts, the others some seconds apart.
+        """Print how much time is left, if enough parts or time passed since the last line.
 
         Args:
             done_parts: Number of parts done so far.

@@ -28,7 +28,7 @@ class RunLockedError(OSError):
 
 @contextmanager
 def lock_run_files(lock: Path, option: str) -> Iterator[None]:
-    """Lock the files of a run while the block lasts, so that no other run writes them.
+    """Lock a run's files while this context lasts, so that no other process writes them.
 
     The operating system gives the lock back when the process ends, however it ends. Of the processes that train
     together the first holds it; the others pass.
@@ -77,7 +77,7 @@ class FullDiskError(OSError):
 
 @contextmanager
 def raise_full_disk_errors(folder: Path) -> Iterator[None]:
-    """Turn any error that comes from a full disk (or quota, or limit of a file's size) into a `FullDiskError`.
+    """Turn errors from a full disk within this context into a `FullDiskError`.
 
     Args:
         folder: Folder of the run, named in the error message.
@@ -98,7 +98,7 @@ def raise_full_disk_errors(folder: Path) -> Iterator[None]:
 
 
 def _find_os_error_reason(error: BaseException | None) -> str | None:
-    """Return the operating system's text for an error, or for one of the errors that caused it."""
+    """Return the operating system's text of an error or of one that caused it."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in _NUMBERS:
             return error.strerror or str(error)

@@ -17,7 +17,7 @@ AnyTask = TypeVar("AnyTask", bound=ZooTask)
 
 
 def load_task(task_class: type[AnyTask], checkpoint: str | Path | PreTrainedModel) -> AnyTask:
-    """Return the task that scores a checkpoint folder or Hub id, or a model, which is not copied.
+    """Return the LightningModule that scores a model, loaded from a folder or the Hub if it is a name.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -34,7 +34,7 @@ def load_task(task_class: type[AnyTask], checkpoint: str | Path | PreTrainedMode
 
 
 def check_checkpoint_head(auto_class: Any, checkpoint: str | Path | PreTrainedModel) -> None:
-    """Refuse a checkpoint or model of the zoo whose architecture has no head for an Auto class.
+    """Raise an error if the architecture of a checkpoint or model has no head for an Auto class.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -87,7 +87,7 @@ def score_splits(
     accelerator: str = "auto",
     progress: bool = True,
 ) -> dict[str, dict[str, float]]:
-    """Score a task's model over splits of data that is already there, on one device, every row once.
+    """Return the scores of a task's model on splits of a DataModule, by split and name.
 
     Args:
         task: LightningModule whose model is scored.
@@ -112,7 +112,7 @@ def score_splits(
 
 
 def build_scoring_trainer(data: HasSplits, *, precision: str, accelerator: str, progress: bool) -> lightning.Trainer:
-    """Return a Lightning trainer that runs over splits of `data` on one device and writes nothing."""
+    """Return a Lightning Trainer that scores on one device and writes no files."""
     hide_library_messages()
     trainer = lightning.Trainer(
         accelerator=accelerator,

@@ -38,7 +38,7 @@ class AutoHead:
         self.task = task
 
     def from_config(self, config: ZooConfig) -> ZooPreTrainedModel:
-        """Return a new model.
+        """Return a new model with the head for this task.
 
         Raises:
             ValueError: no architecture of the zoo, or one without a head for the problem.
@@ -46,7 +46,7 @@ class AutoHead:
         return self._get_head_class(config)(config)
 
     def from_pretrained(self, checkpoint: str, **options: Any) -> Any:
-        """Return the model of a checkpoint folder or Hub id; options are those of `PreTrainedModel.from_pretrained`.
+        """Load a model with the head for this task; options as in `PreTrainedModel.from_pretrained`.
 
         Raises:
             OSError, ValueError: see there and `from_config`.
@@ -125,7 +125,7 @@ class ZooTask(lightning.LightningModule, ABC):
         self.scores = torch.nn.ModuleDict({stage: self.build_scores() for stage in STAGES})
 
     def load_pretrained(self, pretrained: str) -> Any:
-        """Return the model of a checkpoint folder or Hub id; of the task only `hparams` are set yet."""
+        """Load the model to start from, a folder or Hub id; called in `__init__` when only `hparams` are set."""
         return self.auto_class.from_pretrained(pretrained, use_safetensors=True)
 
     @classmethod
@@ -135,7 +135,7 @@ class ZooTask(lightning.LightningModule, ABC):
 
     @abstractmethod
     def build_scores(self) -> Scores:
-        """Return new metrics for one stage."""
+        """Return a new, empty collection of metrics for one stage."""
 
     @abstractmethod
     def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -143,11 +143,11 @@ class ZooTask(lightning.LightningModule, ABC):
 
     @abstractmethod
     def describe_examples(self, rows: list[int]) -> str:
-        """Describe training examples for an error message: their kind and how to find them."""
+        """Return how a person finds the training examples of these rows, for an error message."""
 
     @abstractmethod
     def update_scores(self, scores: Any, batch: dict[str, torch.Tensor], split: str) -> None:
-        """Add a batch of a split to the metrics of a stage."""
+        """Add the predictions for a batch of a split to the stage's metrics."""
 
     @abstractmethod
     def compute_scores(self, scores: Any) -> dict[str, float]:
@@ -167,7 +167,7 @@ class ZooTask(lightning.LightningModule, ABC):
         self.load_state_dict(weights)
 
     def get_parameter_groups(self) -> Iterable[Any]:
-        """Return what the optimizer trains: all parameters, or groups with rates of their own, as torch takes them."""
+        """Return the parameters to optimize, or torch's groups of them with their own learning rates."""
         return list(self.parameters())
 
     def configure_optimizers(self) -> Any:
@@ -207,7 +207,7 @@ class ZooTask(lightning.LightningModule, ABC):
                     config.scheduler.step(torch.tensor(values[config.monitor]))
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any) -> None:
-        """Step a schedule, unless it follows a validation score: that one steps when validation ends.
+        """Step a learning rate schedule after a batch or epoch; those by validation score step after validation.
 
         Lightning's own moment for these comes after the checkpoint of the epoch, from which a resumed run would go on
         with another rate.
@@ -246,7 +246,7 @@ def build_model(
     load: Callable[[str], Any],
     model: Any = None,
 ) -> Any:
-    """Return the model that a task trains: a new one of its config, one that `load` reads, or `model` itself.
+    """Return the model to train: a new one from a config, one that `load` loads, or the given one.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -265,7 +265,7 @@ def build_model(
 
 @contextmanager
 def record_logged_outputs(model: Any) -> Iterator[dict[str, torch.Tensor]]:
-    """Yield a dict that gets the `logged_outputs` of the base model, by name, of the last pass within the block."""
+    """Within this context, record the base model's outputs named in `logged_outputs` of the last forward pass."""
     logged_outputs: dict[str, torch.Tensor] = {}
 
     def record_base_model_output(_: Any, __: Any, output: Any) -> None:
@@ -285,5 +285,5 @@ def record_logged_outputs(model: Any) -> Iterator[dict[str, torch.Tensor]]:
 
 
 def select_model_inputs(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the entries of a batch that are inputs of a model."""
+    """Return the entries of a batch that the model's forward takes."""
     return {name: value for name, value in batch.items() if name not in NOT_INPUTS}

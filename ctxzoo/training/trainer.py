@@ -99,7 +99,7 @@ def build_trainer(
     lower_is_better: bool = False,
     resumed_with: Mapping[str, Any] | None = None,
 ) -> lightning.Trainer:
-    """Build a Trainer that writes `best.ckpt` (best `monitor`) and `last.ckpt` (to resume from) to `folder`/lightning.
+    """Build a Lightning Trainer that saves the best epoch as `best.ckpt` and the last state as `last.ckpt`.
 
     Without `monitor` the last epoch is taken for the best. Logs go to `folder`/logs.
 
@@ -171,7 +171,7 @@ def build_trainer(
 
 
 def count_processes(settings: TrainerSettings) -> int:
-    """Return how many processes Lightning will train with, one for each device, before there is a Trainer."""
+    """Return how many processes will train with these settings, one for each device."""
     devices = str(settings.devices)
     if devices.isdigit():
         number = int(devices)
@@ -184,7 +184,7 @@ def count_processes(settings: TrainerSettings) -> int:
 
 
 def build_loggers(settings: TrainerSettings, folder: Path) -> list[Logger]:
-    """Return loggers: CSV always, TensorBoard where it is installed and not switched off, W&B on request.
+    """Return the loggers of a training: CSV always, TensorBoard if installed, Weights & Biases on request.
 
     Raises:
         ImportError: W&B is not installed; the message names the extra.
@@ -206,7 +206,7 @@ def build_loggers(settings: TrainerSettings, folder: Path) -> list[Logger]:
 
 
 def choose_precision(requested: str, accelerator: str = "auto") -> str:
-    """Return `requested`, or for "auto" bf16-mixed where the device multiplies bfloat16 natively, else 32-true."""
+    """Return the requested precision; for "auto" bf16-mixed if the device has fast bfloat16, else 32-true."""
     if requested != "auto":
         return requested
     if accelerator != "cpu" and torch.cuda.is_available():
