@@ -42,8 +42,7 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
 
     @abstractmethod
     def batches(self, split: str, *, training: bool) -> Any:
-        """Return a split as a dataset whose items are whole batches, `batches[rows]`, with `lengths()` to group rows
-        by.
+        """Return a split as a dataset: `batches[rows]` is a whole batch, and `lengths()` tells how to group rows.
 
         Args:
             split: Name of the split.

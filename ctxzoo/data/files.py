@@ -117,9 +117,7 @@ def _find_file_descriptor(path: Path) -> int | None:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for writing bytes that replaces `path` when the `with` block ends without an error; see
-    `atomic_path`.
-    """
+    """Open a file for bytes that replaces `path` when the `with` block ends without error; see `atomic_path`."""
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         yield file
 

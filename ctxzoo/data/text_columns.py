@@ -29,8 +29,7 @@ def list_column_names(columns: ColumnNames) -> tuple[str, ...]:
 def find_columns(
     location: str, present: Sequence[str], roles: Mapping[str, tuple[ColumnNames, Sequence[str]]]
 ) -> list[list[str]]:
-    """Return the names of the columns to read: for each role the requested one, or the first of the usual names
-    present.
+    """Return the names of the columns to read: for each role the requested one, or the first usual name present.
 
     Args:
         location: Name of the data in error messages.

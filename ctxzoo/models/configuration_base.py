@@ -173,9 +173,7 @@ class ZooConfig(PreTrainedConfig):
 
     @classmethod
     def check_old_field(cls, name: str, value: Any) -> None:
-        """Raise ValueError for a field that earlier versions had, unless its value is the one that all models behave by
-        now.
-        """
+        """Raise ValueError for a field of earlier versions, unless its value is how all models behave by now."""
         former = cls._merge_class_mappings("former_fields")
         if name in former and value != former[name]:
             raise ValueError(
@@ -185,8 +183,7 @@ class ZooConfig(PreTrainedConfig):
 
     @classmethod
     def of_variant(cls: type[OfVariant], name: str, **changes: Any) -> OfVariant:
-        """Return the configuration of a named variant, one of `variants`; `changes` override its fields or add sizes
-        that data decide.
+        """Return the configuration of one of `variants`; `changes` override its fields or add sizes that data decide.
 
         Raises:
             ValueError: unknown variant name; the message lists the known ones.

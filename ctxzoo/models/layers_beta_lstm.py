@@ -270,9 +270,7 @@ class BetaLSTM(nn.Module):
     def _run_direction(
         self, x: torch.Tensor, lengths: torch.Tensor | None, state: State | None, direction: int
     ) -> tuple[list[torch.Tensor], list[torch.Tensor], list[torch.Tensor], list[torch.Tensor]]:
-        """Run all layers over x (B, n, I) in one direction, and return outputs, end states and gates; outputs in the
-        order of x.
-        """
+        """Run all layers over x (B, n, I) in one direction; return outputs, in the order of x, end states and gates."""
         outputs, hiddens, memories, gates = [], [], [], []
         x = reverse_steps(x, lengths) if direction else x
         for layer in range(self.num_layers):
@@ -316,9 +314,7 @@ class BetaLSTM(nn.Module):
         return output.to(kind), hidden.to(kind), memory.to(kind), gates
 
     def _draw_noise(self, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
-        """Return the inputs (n, B, G, H) of a layer, noise of its gates or None, and random factors of its states or
-        None.
-        """
+        """Return the inputs (n, B, G, H) of a layer, noise of its gates or None, and factors of its states or None."""
         if not self.samples_gates:
             return inputs, None, None
         length, batch, _, size = inputs.shape

@@ -88,8 +88,7 @@ class Encoding:
 
     @torch.no_grad()
     def dead_fraction(self) -> torch.Tensor | None:
-        """Return the fraction (a scalar) of Gamma shapes alpha at real steps that are below `DEAD_SHAPE`, for
-        monitoring.
+        """Return the fraction (a scalar) of the Gamma shapes alpha at real steps that are below `DEAD_SHAPE`.
 
         None for a cell whose gates are not drawn.
         """

@@ -243,8 +243,7 @@ class AttentionFlow(nn.Module):
     def forward(
         self, context: torch.Tensor, question: torch.Tensor, context_mask: torch.Tensor, question_mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return the attended context G (B, C, 4d) and both attention maps, S1 (B, C, Q) and S2, of context and
-        question.
+        """Return the attended context G (B, C, 4d) and two attention maps, S1 (B, C, Q) and S2.
 
         The context is (B, C, d), the question (B, Q, d).
 

@@ -78,8 +78,7 @@ class Contextualizer(nn.Module):
             def update_context(
                 x: torch.Tensor, context: torch.Tensor, projected: torch.Tensor | None, copy: int = copy
             ) -> tuple[torch.Tensor, torch.Tensor | None]:
-                """Return the next context, of the shape of `context`, and the weights (B, n, m) or (B, S, n, m), if
-                wanted.
+                """Return the next context, and its weights (B, n, m) or (B, S, n, m), if wanted.
 
                 `projected` is U x, (B, n, u), where all steps share it (None: compute it), and `copy` is the index of
                 this step's U, V and W.

@@ -105,8 +105,7 @@ def select_indices(x: torch.Tensor, indices: torch.Tensor | None, dim: int) -> t
 def concatenate_past(
     state: AttentionState | None, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-    """Return keys, values and mask with those of earlier calls, which `state` holds, in front: (B, h, keys, ...), (B,
-    keys).
+    """Return keys, values (B, h, keys, ...) and mask (B, keys), with those of earlier calls from `state` in front.
 
     Args:
         state: Cached keys, values and mask of earlier steps; None: there are none.

@@ -168,9 +168,7 @@ class WholeSessions(NamedTuple):
         return ends  # (B, 1, ...), broadcast over the T steps
 
     def attend(self, scores: torch.Tensor, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the sums (B, 1, H) of the states of sessions, weighed by a softmax of scores (B, T), and these weights
-        (B, T).
-        """
+        """Return sums (B, 1, H) of the states, weighed by a softmax of scores (B, T), and these weights (B, T)."""
         seen = self.seen.unsqueeze(1)  # (B, 1, T)
         summed, weights = softmax_weighted_sums(scores.unsqueeze(1), states.unsqueeze(1), seen)
         return summed, weights.squeeze(1)
@@ -193,9 +191,7 @@ class EveryPrefix(NamedTuple):
         return ends.index_select(0, self.prefix)
 
     def attend(self, scores: torch.Tensor, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the sums (P, B, H) of the states of each prefix, weighed by a softmax of scores (N, B), and weights
-        (B, P, T).
-        """
+        """Return sums (P, B, H) of each prefix's states by a softmax of scores (N, B), and the weights (B, P, T)."""
         batch, length = self.seen.shape[:2]
         # The N rows go to their places in a square of prefixes and steps, where each prefix has its softmax.
         place = self.prefix * length + self.step

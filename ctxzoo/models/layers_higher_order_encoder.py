@@ -235,9 +235,7 @@ class HigherOrderAttention(Attention):
         output_attentions: bool,
         aux: AttentionAux,
     ) -> Result:
-        """Attend with the heads of higher order by their score; return output (B, h, queries, d), and weights of keys
-        or None.
-        """
+        """Attend with the heads of higher order; return output (B, h, queries, d), and weights or None."""
         if self.order_type in EXACT_TYPES:
             return self._attend_pairs(query, key, value, seconds[0], values[0], mask, causal, output_attentions, aux)
         if self.order_type == "contextual":

@@ -161,8 +161,7 @@ class SpectralDensity(nn.Module):
         init.copy_(self.log_factor, 0.5 * (math.log(self.start_variance) - spread.clamp(min=1e-30).log()))
 
     def forward(self, summary: torch.Tensor, noise: torch.Tensor | None = None) -> Frequencies:
-        """Return frequencies of the learned kernel and their divergence from the prior; in training they are drawn
-        anew.
+        """Return frequencies of the learned kernel, in training drawn anew, and their divergence from the prior.
 
         Args:
             summary: (B, h, n, 2 d) summaries m, float32 or wider, one for each example (n = 1) or for each position.
@@ -261,8 +260,7 @@ class RbfKernel(Kernel):
         mask: torch.Tensor | None,
         causal: bool,
     ) -> torch.Tensor:
-        """Return the output of attention by torch's fused kernel: an RBF kernel is a dot product and a term of each
-        key.
+        """Return the output of attention by torch's fused kernel, with a term of each key added to dot products.
 
         See `Kernel.attend` for the arguments.
         """

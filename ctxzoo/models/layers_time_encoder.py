@@ -256,9 +256,7 @@ class LocallyStationaryTime(TimeEncoding):
         )
 
     def encode_times(self, tau: torch.Tensor, summary: torch.Tensor | None = None) -> torch.Tensor:
-        """Return features phi (B, L, 2 A M) of relative times (B, L); a summary is (B, 1, E) of rows or (B, L, E) of
-        events.
-        """
+        """Return features (B, L, 2 A M) of times (B, L); summaries are (B, 1, E) of rows or (B, L, E) of events."""
         return lste_features(tau, self.local_parameters(summary))
 
 
@@ -331,8 +329,7 @@ class TimePosition(nn.Module):
     def forward(
         self, vectors: torch.Tensor, timestamps: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Return the vectors that the first layer reads, and the kernel K (B, L, L) of queries and keys for every
-        layer, or None.
+        """Return the vectors that the first layer reads; and a kernel K (B, L, L), queries by keys, for all layers.
 
         K is None where times enter the vectors.
 
@@ -370,8 +367,7 @@ class TimePosition(nn.Module):
     def compute_kernel_factors(
         self, vectors: torch.Tensor, timestamps: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return the kernel K (B, L, L) of time position LSTE and its factors K1 and K2 (B, L, L, A), to inspect or
-        plot.
+        """Return the kernel K (B, L, L) of time position LSTE and factors K1, K2 (B, L, L, A), to inspect or plot.
 
         K tells how much the event at one time weighs for that at another; rows are queries. Unlike in a causal
         `forward`, each row's whole history counts.

@@ -95,9 +95,7 @@ class Cdae(nn.Module):
         self.level, self.ridge = level, ridge
 
     def forward(self, batch: Bills) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return logits (B, U) of a denoising autoencoder that also has a vector of each bill, and the penalty, a
-        scalar.
-        """
+        """Return logits (B, U) of a denoising autoencoder with a vector of each bill, and the penalty, a scalar."""
         bill_vectors = self.bills.weight[batch.ids]
         hidden = torch.sigmoid(self.inner(mask_randomly(batch.votes, self.level, self.training)) + bill_vectors)
         layers = sum_of_squares([*self.inner.parameters(), *self.outer.parameters()])

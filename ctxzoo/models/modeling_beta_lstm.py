@@ -353,9 +353,7 @@ def _stack_states(state: LayerStates) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _select_end_states(states: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tensor:
-    """Return the states (B, D) at the ends: the first H numbers of the last real step, the second direction's of the
-    first.
-    """
+    """Return (B, D): the first H numbers of the last real step; of a second direction those of the first step."""
     if not torch.compiler.is_compiling() and states.size(1) == 0:
         return states.new_zeros(states.size(0), states.size(2))
     last = (mask.sum(dim=1) - 1).clamp(min=0)  # (B,); a row without steps reads step 0, which is 0

@@ -156,9 +156,7 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel, Tex
         self.post_init()
 
     def compute_logits(self, outputs: Any) -> torch.Tensor:
-        """Return logits (B, L) of the last context; with several first contexts, the logarithm of their mean
-        probabilities.
-        """
+        """Return logits (B, L); with several first contexts, the logarithm of mean probabilities."""
         features = dropout(outputs.features, self.config.dropout, training=self.training)
         logits: torch.Tensor = self.classifier(features)  # (B, S, L)
         if logits.size(1) == 1:

@@ -115,8 +115,7 @@ class EncoderPreTrainedModel(ZooPreTrainedModel):
         self.base_model.embeddings.replace_words(value)
 
     def compute_penalty(self, outputs: Any, num_targets: torch.Tensor | int) -> torch.Tensor | None:
-        """Return what the attention adds to the loss, such as a divergence: a sum over the batch, divided by
-        `num_targets`.
+        """Return what the attention adds to the loss: a sum over the batch, divided by `num_targets`.
 
         Args:
             outputs: Output of the encoder.
@@ -228,8 +227,7 @@ class EncoderModel(EncoderPreTrainedModel):
         steps_to_keep: torch.Tensor | None,
         return_dict: bool | None,
     ) -> EncoderModelOutput | tuple[Any, ...]:
-        """Run all blocks over steps (B, n, m) with their mask (B, n) and return the model's output; the others as in
-        `forward`.
+        """Run all blocks over steps (B, n, m) with their mask (B, n); the other arguments as in `forward`.
 
         Args:
             kernel: (B, n, n) kernel from which the `score_bias` of each layer is computed; None: there is none.
@@ -283,9 +281,7 @@ class EncoderModel(EncoderPreTrainedModel):
         return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
     def compute_score_bias(self, index: int, kernel: torch.Tensor) -> torch.Tensor:
-        """Return what is added to the attention scores of layer `index`, (B, h or 1, n, n) in nats, from a kernel (B,
-        n, n).
-        """
+        """Return what is added to the scores of layer `index`, (B, h or 1, n, n) in nats, from a kernel (B, n, n)."""
         raise NotImplementedError(f"{type(self).__name__} must define compute_score_bias(index, kernel)")
 
     def _compute_mean_per_element(self, terms: list[torch.Tensor | None]) -> torch.Tensor | None:

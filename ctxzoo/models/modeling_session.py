@@ -136,7 +136,7 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
     def encode_history(self, history: Sequence[str | int]) -> list[int]:
-        """Return the `input_ids` of a session from the names of its items, as they were called in training; 10 is "10".
+        """Return the `input_ids` of a session from the names that its items had in training; 10 and "10" are one.
 
         Raises:
             ValueError: no items, or one that the model does not know.

@@ -112,8 +112,9 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
     def time_kernel(
         self, input_ids: torch.Tensor, timestamps: torch.Tensor, attention_mask: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return the kernel K (B, n, n) of time position LSTE and its factors K1 and K2 (B, n, n, A), to inspect or
-        plot.
+        """Return the kernel K (B, n, n) of time position LSTE and factors K1, K2 (B, n, n, A), to inspect or plot.
+
+        Unlike in a causal `forward`, each row's whole history counts.
 
         Args:
             input_ids, timestamps, attention_mask: Ids, timestamps and mask of events, as in `forward`.
@@ -194,8 +195,7 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
         return super().compute_loss(logits, labels, mask)
 
     def encode_history(self, history: Sequence[str | int]) -> list[int]:
-        """Return the `input_ids` of a history from the names of its events, as they were called in training; 10 is
-        "10".
+        """Return the `input_ids` of a history from the names that events had in training; 10 and "10" are one.
 
         Raises:
             ValueError: no events, or one that the model does not know.

@@ -366,16 +366,15 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         return gather_table_rows(self.output_vectors, targets, sparse=sparse)
 
     def _get_output_matrix(self) -> torch.Tensor:
-        """Return the output vectors as one matrix (V, `config.context_size`); those of several positions stand side by
-        side.
-        """
+        """Return the output vectors as one matrix (V, `config.context_size`), positions side by side."""
         if self.output_vectors.dim() == 3:
             return self.output_vectors.transpose(0, 1).flatten(1)  # (V, 2b d), in the order of the context
         return self.output_vectors
 
     def _compute_logits(self, states: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
-        """Return the scores O c of all words, (..., V), for contexts (..., F) and O (V, F); special tokens get the
-        lowest number.
+        """Return the scores O c of all words, (..., V), for contexts (..., F) and O (V, F).
+
+        Special tokens get the lowest finite number.
         """
         scores = F.linear(states, matrix)  # (..., V)
         is_special = torch.arange(scores.size(-1), device=scores.device) < self.config.num_special_tokens

@@ -48,9 +48,7 @@ class Cell:
         return bool(self.ratios)
 
     def matrix(self, like: torch.Tensor) -> torch.Tensor:
-        """Return the 0-1 matrix (4, K) that sums Gamma variables to numerators and denominators, typed and placed like
-        `like`.
-        """
+        """Return the matrix (4, K) that sums Gamma variables to numerators and denominators, of the type of `like`."""
         return torch.tensor(self.ratios, dtype=like.dtype, device=like.device)
 
 

@@ -168,8 +168,7 @@ def count_step_positions(mask: torch.Tensor, num_read: torch.Tensor | None) -> t
 
 
 def positions_to_keep(steps_to_keep: int | torch.Tensor, num_steps: int, device: torch.device) -> torch.Tensor:
-    """Return the indices (K,) int64 of the steps to compute: the last `steps_to_keep` of `num_steps`, or any given
-    ones.
+    """Return the indices (K,) int64 of the steps to compute: the last `steps_to_keep`, or any given ones.
 
     Raises:
         ValueError: more than there are, fewer than one, or places that are no (K,) of whole numbers below it.
@@ -199,9 +198,7 @@ def sinusoids_at_positions(positions: torch.Tensor, width: int, dtype: torch.dty
 
 
 def rotary_factors(positions: torch.Tensor, head_size: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return cosines and sines (B, 1, n, d / 2), in float64, of the angles of rotary positions; for
-    `apply_rotary_factors`.
-    """
+    """Return cosines and sines (B, 1, n, d / 2), in float64, for `apply_rotary_factors`."""
     angles = _compute_position_angles(positions, head_size).unsqueeze(1)
     return angles.cos(), angles.sin()
 

@@ -354,9 +354,7 @@ def _cumulate_chunk_sums(
 
 
 def _compute_causal_decay(query_levels: torch.Tensor, key_levels: torch.Tensor, num_before: int) -> torch.Tensor:
-    """Return factors exp(r_j - r_i) that bring the scale of key j to that of query i, (..., T, L); 0 where i does not
-    see j.
-    """
+    """Return factors exp(r_j - r_i), (..., T, L), from the scale of key j to that of query i; 0 if i sees no j."""
     hidden = key_levels.new_full((query_levels.size(-1), key_levels.size(-1)), -torch.inf).triu(num_before + 1)
     # Levels never fall, so that differences to the keys that count are not above 0.
     return (key_levels.unsqueeze(-2) - query_levels.unsqueeze(-1)).add_(hidden).exp_()

@@ -115,8 +115,9 @@ def time2vec_features(tau: torch.Tensor, frequencies: torch.Tensor, phases: torc
 
 
 def log_envelopes(tau: torch.Tensor, parameters: LocalParameters) -> torch.Tensor:
-    """Return the logarithm, in [-20, 5] and float64, of how much an event at time tau counts: gamma tau - alpha/2 (tau
-    - c)^2.
+    """Return log-envelopes gamma tau - alpha/2 (tau - c)^2: how much an event at time tau counts.
+
+    They are float64, clipped to [-20, 5].
 
     Args:
         tau: (...) relative times.

@@ -253,9 +253,7 @@ class WordCharTokenizer(ZooTokenizer):
         return UnpaddedBatch(columns, single=not batched and not options.return_overflowing_tokens)
 
     def _make_row(self, main: _Words, question: _Words | None, with_offsets: bool) -> dict[str, Any]:
-        """Return ids, character ids and features of one example: a context or the only text, and its question if it has
-        one.
-        """
+        """Return ids, character ids and features of one example: a context or only text, and a question if any."""
         row = self._make_inputs(main.words, None if question is None else question.words, "")
         if with_offsets:
             row["offset_mapping"] = main.offsets if question is None else [(0, 0), *main.offsets]
