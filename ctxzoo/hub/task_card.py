@@ -89,6 +89,19 @@ class TaskCard(ABC):
         """Return sentences on which other scores the results compare with, in addition to `DATASET_FACTS`."""
         return ""
 
+    def choose_headline(self, metrics: Mapping[str, float]) -> tuple[str, ...]:
+        """Return the names of the metrics by which a result with such metrics is compared with baselines."""
+        return self.headline
+
+    def tabulate_labels(self, metrics: Mapping[str, float], split: str) -> list[list[str]]:
+        """Return the scores of each label on a split as rows of cells, headings first; empty: there are none.
+
+        Args:
+            metrics: Metric values of a results file, by split/name.
+            split: Name of the split.
+        """
+        return []
+
     def describe_data(self, result: RunResult) -> Iterable[str]:
         """Return sentences on the data of the training, from its settings."""
         return ()

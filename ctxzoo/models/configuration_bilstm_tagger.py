@@ -1,5 +1,7 @@
 """The configuration of the BiLSTM tagger."""
 
+from typing import Literal
+
 from huggingface_hub.dataclasses import strict
 
 from .configuration_text import TextConfig
@@ -16,6 +18,9 @@ class BilstmTaggerConfig(TextConfig):
         projection_size: Width d_l of the tanh layer that joins the two directions.
         embedding_dropout: Dropout rate on the word vectors [ours].
         hidden_dropout: Dropout rate on the states of the LSTM and on the tanh layer [ours].
+        crf: Whether a linear-chain CRF stands above the scores of words (Lafferty et al. 2001) [ours].
+        scheme: Scheme of spans that predicted sequences of tags keep, IOB1, IOB2, BIOES or BILOU; None: a tag may
+            follow any other [ours].
     """
 
     model_type = "ctxzoo_bilstm_tagger"
@@ -27,6 +32,19 @@ class BilstmTaggerConfig(TextConfig):
     projection_size: int = 50
     embedding_dropout: float | int = 0.0
     hidden_dropout: float | int = 0.0
+    crf: bool = False
+    scheme: Literal["IOB1", "IOB2", "BIOES", "BILOU"] | None = None
+
+    @property
+    def decoding_scheme(self) -> Literal["IOB1", "IOB2", "BIOES", "BILOU"] | None:
+        """The scheme, None where the labels have no names but those that transformers gives."""
+        is_named = any(name != f"LABEL_{number}" for number, name in self.id2label.items())
+        return self.scheme if is_named else None
+
+    @property
+    def decodes_sequences(self) -> bool:
+        """Whether the tags of a sentence are chosen together."""
+        return self.crf or self.scheme is not None
 
     def validate_sizes(self) -> None:
         """Check that the widths of LSTM and projection are at least 1."""

@@ -10,11 +10,12 @@ from torch import nn
 from transformers.modeling_outputs import BaseModelOutput, TokenClassifierOutput
 
 from .configuration_bilstm_tagger import BilstmTaggerConfig
+from .layers_bilstm_tagger import TagSequence
 from .layers_recurrent import MaskedBiRNN
 from .layers_text_input import pad_empty_sequences
 from .modeling_text import TextPreTrainedModel
 from .ops_execution import dropout
-from .ops_inputs import check_mask_without_gaps
+from .ops_inputs import check_mask_without_gaps, make_word_mask
 from .ops_words import token_classification_loss
 
 
@@ -86,6 +87,8 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
         super().__init__(config)
         self.tagger = BilstmTaggerModel(config)
         self.classifier = nn.Linear(config.projection_size, config.num_labels)
+        names = [name for _, name in sorted(config.id2label.items())]
+        self.sequence = TagSequence(names, config.crf, config.decoding_scheme) if config.decodes_sequences else None
         self.post_init()
 
     def forward(
@@ -105,7 +108,8 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
 
         Returns:
             `logits` (B, n, L), the scores, which are b at padding. The loss is the cross-entropy in nats, mean over the
-            words that count.
+            words that count. With `crf` or `scheme` in the config logits are those of `TagSequence.compute_best_scores`
+            (in training with labels the scores before); with `crf` the loss is that of the CRF, mean over these words.
 
         Raises:
             ValueError: labels of another shape, or other numbers; see also `BilstmTaggerModel.forward`.
@@ -119,8 +123,15 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
             return_dict=True,
         )
         logits = self.classifier(outputs.last_hidden_state)  # (B, n, L)
+        loss = None if labels is None else token_classification_loss(logits, labels, attention_mask)
+        if self.sequence is not None:
+            mask = make_word_mask(logits, attention_mask)
+            if labels is not None and self.config.crf:
+                loss = self.sequence.compute_loss(logits, labels, mask)
+            if labels is None or not self.training:
+                logits = self.sequence.compute_best_scores(logits, mask)
         output = TokenClassifierOutput(
-            loss=None if labels is None else token_classification_loss(logits, labels, attention_mask),
+            loss=loss,
             logits=logits,
             hidden_states=outputs.hidden_states,
         )

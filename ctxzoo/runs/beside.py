@@ -82,10 +82,11 @@ def _format_comparison_line(
     problem: Problem, baseline: Baseline, result: RunResult, baseline_scores: Mapping[str, float]
 ) -> str:
     """Return a line with a baseline's scores and the model's difference from them."""
-    metrics, (first, *_) = problem.card.metrics, problem.card.headline
+    metrics, headline = problem.card.metrics, problem.card.choose_headline(baseline_scores)
+    first = headline[0]
     scores = " and ".join(
         f"{baseline_scores[f'{result.split}/{name}']:.{metrics[name].decimals}f} {metrics[name].name}"
-        for name in problem.card.headline
+        for name in headline
     )
     difference = result.metrics[f"{result.split}/{first}"] - baseline_scores[f"{result.split}/{first}"]
     difference_text = f"{difference:+.{metrics[first].decimals}f}" if difference else "no difference"

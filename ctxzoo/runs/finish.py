@@ -148,6 +148,12 @@ def print_summary(result: RunResult, run: Run, example: Mapping[str, Any] | None
     print_table_with_title(
         f"{result.architecture} {result.variant} on {result.dataset}, {describe_seed_and_fold(result)}", table, console
     )
+    rows = card.tabulate_labels(result.metrics, result.split)
+    if rows:
+        labels = Table(*rows[0])
+        for row in rows[1:]:
+            labels.add_row(*row)
+        print_table_with_title(f"each label, {result.split}", labels, console)
     console.print(
         f"trained {result.wall_seconds / 60:.1f} min; {result.parameters['trainable']:,} trainable parameters"
     )

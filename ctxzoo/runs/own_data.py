@@ -322,7 +322,7 @@ def build_search(
         build_run=build_trial_run,
         start=experiment,
         space={name: values for name, values in problem.build_search_space(experiment).items() if name not in typed},
-        objective=problem.objective,
+        objective=problem.get_objective(experiment),
         lower_is_better=problem.lower_is_better,
     )
 
@@ -358,7 +358,7 @@ def format_comparison_with_previous(
     problem: Problem, run: ExperimentRun, result: RunResult, previous: RunResult, file: Path
 ) -> str:
     """Return a line that compares a training with the one before: scores, settings, and its folder."""
-    name = f"{result.split}/{problem.objective}"
+    name = f"{result.split}/{problem.get_objective(run.experiment)}"
     scores = [f"{one.metrics[name]:.2f}" if name in one.metrics else "none" for one in (previous, result)]
     previous_settings = {**run.defaults, **previous.settings}
     same_rows = previous_settings.get("rows") == result.settings.get("rows")

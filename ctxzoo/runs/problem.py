@@ -104,6 +104,10 @@ class Problem(ABC):
             OSError, ValueError: the data is missing or not as it should be, in one line.
         """
 
+    def get_objective(self, experiment: Experiment) -> str:
+        """Return the name of the score that a search of settings looks for, and by which two trainings are compared."""
+        return self.objective
+
     def build_data_module(self, experiment: Experiment) -> Any:
         """Build the DataModule of an experiment, before `setup`."""
         raise NotImplementedError

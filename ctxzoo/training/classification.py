@@ -111,7 +111,7 @@ class ClassificationTask(ZooTask):
             use_safetensors=True,
             dtype=torch.float32,  # to train in, whatever the checkpoint keeps
             ignore_mismatched_sizes=old_labels is not None,
-            **label_fields(label_names),
+            **self.build_label_fields(pretrained, label_names),
         )
         if old_labels is not None:
             warnings.warn(
@@ -121,6 +121,10 @@ class ClassificationTask(ZooTask):
             )
             _load_base_model_weights(model, self.auto_class.from_config(model.config))
         return model
+
+    def build_label_fields(self, pretrained: str, label_names: Sequence[str]) -> dict[str, Any]:
+        """The fields of a checkpoint's config that change with its labels."""
+        return label_fields(label_names)
 
     @abstractmethod
     def select_labelled_logits(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -9,6 +9,7 @@ import torch
 
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.configuration_bilstm_tagger import BilstmTaggerConfig
+from ctxzoo.training.classification import label_fields
 from tests.support.mistakes import changed, put
 from tests.support.model_cases import BadInput, Batch, OverfitGoal
 from tests.support.text_case import GAP, TextCase, drop_second_word
@@ -22,6 +23,7 @@ SIZES: dict[str, Any] = {
     "embedding_dropout": 0.2,
     "num_labels": 3,
 }
+SPANS = label_fields(["O", "B-X", "I-X"])
 
 
 class BilstmTaggerCase(TextCase):
@@ -35,6 +37,7 @@ class BilstmTaggerCase(TextCase):
     def configs(self) -> dict[str, ZooConfig]:
         return {
             "words": BilstmTaggerConfig(**SIZES),
+            "sequences": BilstmTaggerConfig(**{**SIZES, **SPANS}, crf=True, scheme="IOB2"),
             "positions": BilstmTaggerConfig(**SIZES, position_dim=4, hidden_dropout=0.1),
         }
 

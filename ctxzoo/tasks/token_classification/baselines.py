@@ -16,6 +16,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import accuracy_score, f1_score
 
 from ctxzoo.data.notices import format_count
+from ctxzoo.metrics.spans import score_spans
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
@@ -156,9 +157,11 @@ class TagRun(CountedRun):
 
         def score_split(split: str) -> dict[str, float]:
             tested, truth = get_sentences_and_labels(data, split)
-            predicted = model.predict(tested)[truth != IGNORED]
-            truth = truth[truth != IGNORED]
+            predicted = model.predict(tested)
+            spans = score_spans(data.label_names, predicted, truth, [len(sentence) for sentence in tested])
+            predicted, truth = predicted[truth != IGNORED], truth[truth != IGNORED]
             macro_f1 = f1_score(truth, predicted, average="macro", zero_division=0.0)
-            return {"accuracy": 100.0 * float(accuracy_score(truth, predicted)), "macro_f1": 100.0 * float(macro_f1)}
+            accuracy = 100.0 * float(accuracy_score(truth, predicted))
+            return {"accuracy": accuracy, "macro_f1": 100.0 * float(macro_f1), **spans}
 
         return SimpleModel(model.num_parameters, score_split)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from transformers import TokenClassificationPipeline
@@ -10,7 +11,7 @@ from transformers import TokenClassificationPipeline
 from ctxzoo.hub.card_facts import make_sample_facts
 from ctxzoo.hub.card_parts import Snippets, format_code_span, format_repo_id_line, format_text_assignment
 from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, describe_calibration, get_label_names
-from ctxzoo.hub.task_card import TaskCard, describe_vocabulary
+from ctxzoo.hub.task_card import Metric, TaskCard, describe_vocabulary
 from ctxzoo.models.configuration_base import ZooConfig
 
 if TYPE_CHECKING:
@@ -45,6 +46,14 @@ tagger = pipeline("token-classification", model=repo, trust_remote_code=True)
 print(" ".join(word["entity"] for word in tagger(text, ignore_labels=[])))"""
 
 
+# Of tags of spans alone, as B-PER and O.
+SPAN_METRICS = {
+    "span_f1": Metric("f1", "span F1"),
+    "span_precision": Metric("precision", "span precision"),
+    "span_recall": Metric("recall", "span recall"),
+}
+
+
 class TokenClassificationCard(TaskCard):
     name = "token-classification"
     pipeline_tag = "token-classification"
@@ -53,13 +62,13 @@ class TokenClassificationCard(TaskCard):
     predictions = "tags"
     intended = "Tagging the words of texts of the kind that it was trained on, and comparing word vectors or taggers."
     not_intended = "Texts of another language, and steps whose results depend on rare words being tagged right."
-    metrics = METRICS
+    metrics = MappingProxyType({**METRICS, **SPAN_METRICS})
     headline = ("accuracy", "macro_f1")
     results_note = (
         "Percentages unless said otherwise, over all words of the split. Macro F1 is the mean over the tags; of the "
         "calibration error, 0 is best."
     )
-    curves = CURVES
+    curves = (*CURVES, "span_f1")
     drawn = DRAWN
     sample = make_sample_facts(
         "short sentences with parts of speech, in which many words are a noun or a verb by the words before them"
@@ -75,6 +84,23 @@ class TokenClassificationCard(TaskCard):
             ["task", "token classification, one tag for each word"],
             ["tags", ", ".join(map(format_code_span, get_label_names(config)))],
         ]
+
+    def choose_headline(self, metrics: Mapping[str, float]) -> tuple[str, ...]:
+        has_spans = any(name.endswith("/span_f1") for name in metrics)
+        return ("span_f1", "accuracy") if has_spans else self.headline
+
+    def tabulate_labels(self, metrics: Mapping[str, float], split: str) -> list[list[str]]:
+        start = f"{split}/spans_"
+        labels = sorted(name.removeprefix(start) for name in metrics if name.startswith(start))
+        rows = [
+            [
+                label,
+                *(f"{metrics[f'{split}/{name}_{label}']:.2f}" for name in SPAN_METRICS),
+                f"{metrics[start + label]:,.0f}",
+            ]
+            for label in labels
+        ]
+        return [["spans", "F1", "precision", "recall", "number"], *rows] if rows else []
 
     def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         """Return sentences of a model card on the limits of the model."""

@@ -15,6 +15,7 @@ from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, find_frequent_words, pad_rows
+from ctxzoo.models.ops_bilstm_tagger import Scheme, choose_scheme
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
 from ctxzoo.models.tokenization_word import WordTokenizer, build_pre_tokenizer, build_word_tokenizer, pre_tokenize
@@ -136,6 +137,11 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
     def label_names(self) -> list[str]:
         """The tag of each label, in the order of their numbers."""
         return self.load_checked_data().label_names
+
+    @property
+    def scheme(self) -> Scheme | None:
+        """The scheme of spans that the tags of the training sentences have; None: they are none of spans."""
+        return choose_scheme(self.label_names, self.texts("train").select(self.rows("train"))["labels"][:])
 
     def content_hashes(self) -> dict[str, str]:
         hashes = super().content_hashes()

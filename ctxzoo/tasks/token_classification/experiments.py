@@ -62,6 +62,8 @@ class TagModel(ModelArgs):
         embedding_dropout: Dropout rate on the word embeddings; bilstm_tagger only.
         hidden_dropout: Dropout rate on LSTM states and tanh layer; in encoders on what each block adds to the residual
             stream.
+        crf: Whether a CRF of the tags stands above the scores of words and, where tags are those of spans, predictions
+            keep their scheme; without label smoothing; bilstm_tagger only.
         hidden_size: Width of the layers; Transformer encoders only.
         num_heads: Number of attention heads in each layer; Transformer encoders only.
         num_layers: Number of layers; Transformer encoders only.
@@ -75,6 +77,7 @@ class TagModel(ModelArgs):
     projection_size: int | None = number_field(None, SIZE)
     embedding_dropout: float | None = number_field(None, FRACTION)
     hidden_dropout: float | None = number_field(None, FRACTION)
+    crf: bool | None = None
     hidden_size: int | None = number_field(None, SIZE)
     num_heads: int | None = number_field(None, SIZE)
     num_layers: int | None = number_field(None, SIZE)

@@ -93,6 +93,28 @@ class TokenClassification(Classification, TaskCommands):
         }
         return OwnRows(splits=sentences, **vars(group_sentences(checked)))
 
+    def fill_in_settings(self, experiment: Experiment) -> Experiment:
+        """Return it with span F1 as what selects the best epoch, where tags of a user's rows are those of spans.
+
+        Raises:
+            OSError, ValueError: see `Classification.fill_in_settings`.
+        """
+        experiment = super().fill_in_settings(experiment)
+        if not experiment.data.rows or experiment.trainer.monitor:
+            return experiment
+        from ctxzoo.models.ops_bilstm_tagger import recognise_scheme
+        from ctxzoo.tasks.token_classification.reader import read_label_names
+
+        scheme = recognise_scheme(read_label_names(Path(experiment.source)))
+        return experiment if scheme is None else experiment.copy_with(monitor="span_f1")
+
+    def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        config = super().build_model_config(experiment, data)
+        return {**config, "scheme": data.scheme} if config.get("crf") else config
+
+    def get_objective(self, experiment: Experiment) -> str:
+        return "span_f1" if experiment.trainer.monitor == "span_f1" else self.objective
+
     def build_data_module(self, experiment: Experiment) -> Any:
         from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
         from ctxzoo.tasks.token_classification.sources import TAGS

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
 from ctxzoo.data.notices import format_count
@@ -20,6 +21,7 @@ from ctxzoo.data.reading_notes import note_similar_labels, record_note
 from ctxzoo.data.row_files import load_split_tables
 from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, resolve_dataset
 from ctxzoo.data.text_columns import RowChecks
+from ctxzoo.models.ops_bilstm_tagger import recognise_scheme
 from ctxzoo.tasks.token_classification.sources import DOCUMENT, KINDS, TAGS, TOKENS, read_tag_file, sample_tags
 
 TAG_COLUMNS = ("pos_tags", "xpos", "upos", "ner_tags", TAGS)
@@ -82,6 +84,13 @@ def load_tokens(dataset: str, data_dir: str | None = None) -> dict[str, datasets
     return load_split_tables(dataset, data_dir, KINDS, lambda file: read_tag_file(file, of_folder=True).data.table)[0]
 
 
+def read_label_names(folder: Path) -> list[str]:
+    """Return the names of the tags of a user's rows, as `ctxzoo train` has written them into a folder."""
+    features = datasets.Features.from_arrow_schema(pq.read_schema(folder / "train.parquet"))
+    names: list[str] = features[TAGS].feature.names
+    return names
+
+
 def check_tokens(
     splits: Mapping[str, datasets.Dataset],
     tag_column: str | None = None,
@@ -103,6 +112,7 @@ def check_tokens(
     if known_labels is None:
         label_names = _collect_label_names(origin, splits, columns)
         note_similar_labels(origin, label_names)
+        note_span_tags(origin, label_names)
     else:
         label_names = list(known_labels)
         columns = {
@@ -110,6 +120,18 @@ def check_tokens(
         }
     checked = {name: _convert_tags_to_labels(tables, label_names) for name, tables in columns.items()}
     return TokenSplits(checked, label_names, {name: dataset_fingerprint(split) for name, split in checked.items()})
+
+
+def note_span_tags(origin: str, label_names: Sequence[str]) -> None:
+    """Note that tags are those of spans, whose scores are then counted too."""
+    scheme = recognise_scheme(label_names)
+    if scheme is not None:
+        labels = {tag.partition("-")[2] for tag in label_names} - {""}
+        record_note(
+            origin,
+            f"labels of spans, by tags in the scheme {scheme}; precision, recall and F1 are of spans",
+            len(labels),
+        )
 
 
 def group_sentences(checked: TokenSplits) -> RowGroups:

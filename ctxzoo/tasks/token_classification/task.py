@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModelForTokenClassification, PreTrainedModel
+from transformers import AutoConfig, AutoModelForTokenClassification, PreTrainedModel
 
 from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.formats import TextFormatError
@@ -15,29 +15,86 @@ from ctxzoo.data.reading_notes import skip_or_raise
 from ctxzoo.data.row_stream import LINES, Row, RowStream, build_row_stream
 from ctxzoo.data.text_columns import TextsOfRows
 from ctxzoo.hub.classification_facts import get_label_names
+from ctxzoo.metrics.spans import SpanScores
+from ctxzoo.models.ops_bilstm_tagger import BIO, recognise_scheme
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.reader import TAG_COLUMNS
 from ctxzoo.tasks.token_classification.sources import COLUMN_FILES, TOKENS, UNIVERSAL, read_tag_file
-from ctxzoo.training.classification import ClassificationTask
+from ctxzoo.training.classification import ClassificationScores, ClassificationTask
 from ctxzoo.training.scoring import load_task, load_tokenizer, score_splits
+from ctxzoo.training.task import select_model_inputs
+
+
+class TagScores(ClassificationScores):
+    """The scores of `ClassificationScores` over words and, where tags are those of spans, of `SpanScores`.
+
+    Args:
+        tags: Names of the tags, in the order of their numbers.
+    """
+
+    def __init__(self, tags: Sequence[str]) -> None:
+        super().__init__(len(tags))
+        self.spans = None if recognise_scheme(tags) is None else SpanScores(tags)
+
+    def compute(self) -> dict[str, float]:
+        spans = {} if self.spans is None else self.spans.compute()
+        return {**super().compute(), **spans}
 
 
 class TokenClassificationTask(ClassificationTask):
     """Trains and scores any tagger of the zoo: one label for each word.
 
     A batch holds `labels`, (B, n) class numbers, -100 at padding and at words that do not count; the model gives logits
-    (B, n, labels). Losses and scores are means over the words that count, of a batch and of the whole split. Arguments
-    and errors: see `ClassificationTask`.
+    (B, n, labels). Losses and scores are means over the words that count, of a batch and of the whole split. Where tags
+    are those of spans, as B-PER and O, `span_f1` and the other scores of `SpanScores` are there too. Arguments and
+    errors: see `ClassificationTask`.
     """
 
     auto_class = AutoModelForTokenClassification
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        smoothing = self.hparams["label_smoothing"]
+        if self._has_crf and smoothing:
+            raise ValueError(
+                f"label_smoothing={smoothing} beside crf=True: a CRF has no smoothing; set label_smoothing=0 "
+                "or crf=False"
+            )
+
+    def build_label_fields(self, pretrained: str, label_names: Sequence[str]) -> dict[str, Any]:
+        fields = super().build_label_fields(pretrained, label_names)
+        theirs = getattr(AutoConfig.from_pretrained(pretrained), "scheme", None)
+        if theirs is None:
+            return fields
+        scheme = recognise_scheme(label_names)
+        kept = theirs if theirs in ("IOB1", "IOB2") else "IOB2"  # of BIO, which names do not tell apart
+        return {**fields, "scheme": kept if scheme == BIO else scheme}
+
+    @property
+    def _has_crf(self) -> bool:
+        return bool(getattr(self.model.config, "crf", False))
+
+    def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        if not self._has_crf:
+            return super().compute_training_loss(batch)
+        loss: torch.Tensor = self.model(**select_model_inputs(batch)).loss
+        return loss
+
     def select_labelled_logits(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         counts = labels != IGNORED
         return logits[counts], labels[counts]
+
+    def build_scores(self) -> TagScores:
+        return TagScores(get_label_names(self.model.config))
+
+    def update_scores(self, scores: Any, batch: dict[str, torch.Tensor], split: str) -> None:
+        logits, labels = self._compute_model_output(batch).logits.float(), batch["labels"]
+        scores.update(*self.select_labelled_logits(logits, labels))
+        if scores.spans is not None:
+            scores.spans.update(logits.argmax(dim=2), labels, labels != IGNORED)
 
 
 def evaluate(
@@ -67,7 +124,7 @@ def evaluate(
 
     Returns:
         Name to score, named as in `TokenClassificationTask` without the split's name in front; percentages but for
-        `nll` (nats).
+        `nll` (nats) and numbers of spans.
 
     Raises:
         OSError: there is no such checkpoint or dataset.
