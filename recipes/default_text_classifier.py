@@ -6,9 +6,9 @@
     python recipes/default_text_classifier.py --resume                 finished runs are kept, the others go on
 
 Sets: MR, CR, SUBJ, MPQA (cross-validated), reuters8, imdb, news_aggregator (their own test split), or any Hub id,
-folder or file, which is cross-validated. Parts: "both", what a user gets; "wide", the linear classifier alone from
-which it starts; "deep", the network alone. The settings are those of
-ctxzoo/tasks/text_classification/experiments.py; a YAML file of options may come first.
+folder or file, which is cross-validated. Parts: "vectors", what a user gets; "both", the same without given word
+vectors; "wide", the linear classifier alone from which that starts; "deep", the network alone. The settings
+are those of ctxzoo/tasks/text_classification/experiments.py; a YAML file of options may come first.
 """
 
 from __future__ import annotations
@@ -27,13 +27,18 @@ from ctxzoo.tasks.text_classification.experiments import (
     DOCUMENT_DATASETS,
     SENTENCE_DATASETS,
     VARIANT,
+    VECTOR_WORDS,
+    WORD_VECTORS,
     build_default_experiment,
 )
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
 OWN_SPLITS = ("reuters8", "imdb", "news_aggregator")
-PARTS = ("both", "wide", "deep")
-BASE = build_default_experiment(ARCHITECTURE, VARIANT).copy_with(recipe="default_text_classifier", folds=5)
+PARTS = ("vectors", "both", "wide", "deep")
+NO_VECTORS: dict[str, Any] = {"word_vectors": None, "vector_words": 0}
+BASE = build_default_experiment(ARCHITECTURE, VARIANT).copy_with(
+    recipe="default_text_classifier", folds=5, **NO_VECTORS
+)
 
 
 def main(
@@ -48,7 +53,8 @@ def main(
     Args:
         experiment: Experiment with the settings that all its trainings share.
         datasets: Names of datasets, such as MR, CR, reuters8 or imdb, or any other Hub id, folder or file.
-        parts: Parts of the classifier to train: both, wide (linear), deep (network).
+        parts: Parts of the classifier to train: vectors (both, and given word vectors), both, wide (linear), deep
+            (network).
         seeds: Seeds of all random draws, including the folds; each gives runs of its own.
         deep_scale: Factor of the network's logits when they are added to those of the linear part; null: that of the
             default settings.
@@ -83,6 +89,8 @@ def set_control_part(experiment: Experiment, part: str) -> Experiment:
         return experiment.copy_with(row=part, epochs=1, zeroed=("classifier.weight", "classifier.bias"))
     if part == "both":
         return experiment.copy_with(row=part)
+    if part == "vectors":
+        return experiment.copy_with(row=part, word_vectors=WORD_VECTORS, vector_words=VECTOR_WORDS)
     words: dict[str, Any] = {"ngram_order": 1, "ngram_buckets": 0, "char_ngrams": None, "char_ngram_buckets": 0}
     return experiment.copy_with(row=part, **words, wide=False, wide_dropout=0.0, deep_scale=1.0)
 

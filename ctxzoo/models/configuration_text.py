@@ -21,6 +21,8 @@ class TextConfig(ZooConfig):
         embedding_seed: Seed of frozen word vectors, which are recomputed from it and not saved. None: the table is
             drawn like other weights, or set from outside, and saved.
         embedding_bound: Bound of the uniform distribution U(-bound, bound) from which word vectors are drawn.
+        trained_words: Number of first rows of a table of given word vectors to which training adds a difference; all
+            rows have a fixed int8 vector, `layers_text_input.PretrainedEmbedding` [ours]. None: no given vectors.
     """
 
     largest = MappingProxyType({"embedding_seed": 2**63 - 1})
@@ -32,6 +34,7 @@ class TextConfig(ZooConfig):
     freeze_embeddings: bool = False
     embedding_seed: int | None = 0
     embedding_bound: float | int = 1.0
+    trained_words: int | None = None
     pad_token_id: int = 0
 
     @property
@@ -53,6 +56,10 @@ class TextConfig(ZooConfig):
             )
         if self.embedding_bound <= 0:
             raise ValueError(f"embedding_bound must be above 0, got {self.embedding_bound}")
+        if self.trained_words is not None and not 1 <= self.trained_words <= self.num_words:
+            raise ValueError(
+                f"trained_words must be from 1 (padding) to the {self.num_words} words, got {self.trained_words}"
+            )
 
 
 @strict
@@ -65,6 +72,8 @@ class TextClassifierConfig(TextConfig):
             [ours].
         wide_char_buckets: Number of these ids, the last ones, that belong to character n-grams; their part of the
             TF-IDF vector is normalised by itself [ours].
+        wide_ids: Number of ids that the wide part has weights of, kept as int8; the others count nothing. None: all
+            have float weights, which training changes [ours].
         wide_dropout: Rate at which the wide part is left out of a text's scores in training; 1: always, so that the
             network learns by itself [ours].
         deep_scale: Factor of the network's scores where those of the wide part are added [ours].
@@ -74,6 +83,7 @@ class TextClassifierConfig(TextConfig):
 
     wide_buckets: int = 0
     wide_char_buckets: int = 0
+    wide_ids: int | None = None
     wide_dropout: float | int = 0.0
     deep_scale: float | int = 1.0
 
@@ -97,6 +107,8 @@ class TextClassifierConfig(TextConfig):
             raise ValueError(
                 f"wide_char_buckets must be from 0 to wide_buckets = {self.wide_buckets}, got {self.wide_char_buckets}"
             )
+        if self.wide_ids is not None and not 0 <= self.wide_ids <= self.vocab_size:
+            raise ValueError(f"wide_ids must be from 0 to vocab_size = {self.vocab_size}, got {self.wide_ids}")
         if not 0 <= self.wide_dropout <= 1:
             raise ValueError(f"wide_dropout must be from 0 to 1, got {self.wide_dropout}")
         if self.deep_scale < 0:

@@ -55,6 +55,56 @@ class RandomEmbedding(nn.Embedding):
                 self.weight[0].zero_()
 
 
+class PretrainedEmbedding(nn.Module):
+    """A table that starts from given word vectors: these, fixed, as int8, and what training adds to the first rows.
+
+    Args:
+        vocab_size, width: Number of rows and width of the table.
+        trained_rows: Number of first rows to which training adds a difference, row 0 (padding) among them.
+    """
+
+    vectors: torch.Tensor
+    scales: torch.Tensor
+
+    def __init__(self, vocab_size: int, width: int, trained_rows: int) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = vocab_size, width
+        self.weight = nn.Parameter(torch.empty(trained_rows, width))
+        self.register_buffer("vectors", torch.empty(vocab_size, width, dtype=torch.int8))
+        self.register_buffer("scales", torch.empty(width))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        init.zeros_(self.weight)
+        init.zeros_(self.vectors)
+        init.ones_(self.scales)
+
+    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+        """Return the vectors (B, n, width) of ids (B, n): the fixed ones, and what training has added."""
+        is_trained = input_ids < len(self.weight)
+        rows = torch.where(is_trained, input_ids, torch.zeros_like(input_ids))
+        return self.look_up_fixed(input_ids) + F.embedding(rows, self.weight, padding_idx=0)
+
+    def look_up_fixed(self, input_ids: torch.Tensor) -> torch.Tensor:
+        """Return the vectors (B, n, width) that ids (B, n) start from."""
+        return self.vectors[input_ids].to(self.scales.dtype) * self.scales
+
+    @torch.no_grad()
+    def init_from_vectors(self, vectors: torch.Tensor, scales: torch.Tensor, differences: torch.Tensor) -> None:
+        """Take int8 vectors (vocab_size, width), their scales (width,), and differences (trained_rows, width).
+
+        Raises:
+            ValueError: another shape.
+        """
+        values = {"vectors": vectors, "scales": scales, "weight": differences}
+        for name, value in values.items():
+            current = getattr(self, name)
+            if value.shape != current.shape:
+                raise ValueError(f"{name} of shape {tuple(value.shape)}; expected {tuple(current.shape)}")
+            current.copy_(value)
+        self.weight[0].zero_()
+
+
 def _hash_integers(values: torch.Tensor) -> torch.Tensor:
     """Map 32-bit integers, held in int64, one to one, so that neighbours are spread over the whole range."""
     for shift, factor in _ROUNDS:
@@ -90,14 +140,14 @@ class TextInput(nn.Module):
 
     def __init__(
         self,
-        words: RandomEmbedding,
+        words: RandomEmbedding | PretrainedEmbedding,
         position_dim: int,
         dropout: float,
         word_dropout: float,
         num_ids: int | None = None,
     ) -> None:
         super().__init__()
-        self.words: nn.Embedding = words
+        self.words: nn.Embedding | PretrainedEmbedding = words
         self.num_ngrams = 0 if num_ids is None else num_ids - words.num_embeddings
         self.position_dim = position_dim
         self.dropout = dropout

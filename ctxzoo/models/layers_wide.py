@@ -1,6 +1,6 @@
-"""The wide part of a classifier: scores linear in the TF-IDF of words and n-grams (Cheng et al. 2016).
+"""The wide part of a classifier: scores linear in the TF-IDF of words and n-grams and in the mean of word vectors.
 
-No vector of all ids is built.
+A network with such a part is that of Cheng et al. (2016). No vector of all ids is built.
 """
 
 import torch
@@ -8,61 +8,157 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
+from .layers_text_input import PretrainedEmbedding
 
-class TfidfLinearScores(nn.Module):
-    """Scores of classes that are linear in the TF-IDF of a text's ids: weight^T tfidf + bias.
+
+class LinearTextScores(nn.Module):
+    """Scores of classes that are linear in the TF-IDF of a text's ids and in the mean of its word vectors.
+
+    scores = weight^T tfidf + pooled_weight^T mean + bias, where the mean is over the fixed vectors of a
+    `PretrainedEmbedding`, each word counted by its `pool_weights`.
 
     Args:
-        num_ids: Number V of rows of the table.
+        num_ids: Number V of ids.
         num_labels: Number of labels L.
         group_starts: First id of each group of ids; the TF-IDF vector of each group has length 1, see `tfidf`.
+        num_rows: Number K of ids that have a weight, kept as int8; None: all V, in floats that training changes.
+        num_words: Number of first ids that are words with a vector; 0: there is no mean of vectors.
+        width: Width of these vectors.
     """
 
     inverse_document_frequency: torch.Tensor
+    row_of_id: torch.Tensor | None
+    weight: torch.Tensor
+    weight_scales: torch.Tensor
+    pool_weights: torch.Tensor | None
 
-    def __init__(self, num_ids: int, num_labels: int, group_starts: list[int]) -> None:
+    def __init__(
+        self,
+        num_ids: int,
+        num_labels: int,
+        group_starts: list[int],
+        num_rows: int | None = None,
+        num_words: int = 0,
+        width: int = 0,
+    ) -> None:
         super().__init__()
         self.group_starts = group_starts
-        self.weight = nn.Parameter(torch.empty(num_ids, num_labels))
+        rows = num_ids if num_rows is None else 1 + num_rows  # row 0 is of ids without a weight
         self.bias = nn.Parameter(torch.empty(num_labels))
-        self.register_buffer("inverse_document_frequency", torch.empty(num_ids))
+        self.register_buffer("inverse_document_frequency", torch.empty(rows))
+        self.register_buffer("row_of_id", None)
+        if num_rows is None:
+            self.weight = nn.Parameter(torch.empty(rows, num_labels))
+        else:
+            self.register_buffer("row_of_id", torch.empty(num_ids, dtype=torch.int32))
+            self.register_buffer("weight", torch.empty(rows, num_labels, dtype=torch.int8))
+            self.register_buffer("weight_scales", torch.empty(rows))
+        self.register_buffer("pool_weights", torch.empty(num_words) if num_words else None)
+        if num_words:
+            self.pooled_weight = nn.Parameter(torch.empty(width, num_labels))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         init.zeros_(self.weight)
         init.zeros_(self.bias)
         init.ones_(self.inverse_document_frequency)
+        if self.row_of_id is not None:
+            init.zeros_(self.row_of_id)
+            init.zeros_(self.weight_scales)
+        if self.pool_weights is not None:
+            init.zeros_(self.pool_weights)
+            init.zeros_(self.pooled_weight)
 
-    def forward(self, input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the scores (B, L) of texts with input_ids (B, n) where the boolean mask (B, n) is true."""
+    def forward(
+        self, input_ids: torch.Tensor, mask: torch.Tensor, words: PretrainedEmbedding | None = None
+    ) -> torch.Tensor:
+        """Return the scores (B, L) of texts with input_ids (B, n) where the boolean mask (B, n) is true.
+
+        Args:
+            input_ids: (B, n) ids, words before n-grams.
+            mask: Boolean (B, n), True at ids that count.
+            words: Table of the fixed vectors; needed where their mean counts.
+        """
         # No matrix product: in mixed precision it would round, and the scores are sums of hundreds of numbers.
-        return self.position_contributions(input_ids, mask).sum(dim=1) + self.bias
+        return self.position_contributions(input_ids, mask, words).sum(dim=1) + self.bias
 
-    def position_contributions(self, input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the part that each position adds to the scores, (B, n, L), 0 outside the mask; the bias is apart."""
-        values = tfidf(input_ids, mask, self.inverse_document_frequency, self.group_starts)
-        rows = F.embedding(torch.where(mask, input_ids, torch.zeros_like(input_ids)), self.weight)  # (B, n, L)
-        return values.unsqueeze(-1) * rows
+    def position_contributions(
+        self, input_ids: torch.Tensor, mask: torch.Tensor, words: PretrainedEmbedding | None = None
+    ) -> torch.Tensor:
+        """Return what each position adds to the scores, (B, n, L), 0 outside the mask; with the bias they add up."""
+        ids = torch.where(mask, input_ids, torch.zeros_like(input_ids))
+        rows = ids if self.row_of_id is None else self.row_of_id[ids].long()
+        values = tfidf(ids, mask, self.inverse_document_frequency[rows], self.group_starts)  # (B, n)
+        if self.row_of_id is None:
+            added = values.unsqueeze(-1) * F.embedding(rows, self.weight)  # (B, n, L)
+        else:
+            added = (values * self.weight_scales[rows]).unsqueeze(-1) * self.weight[rows]
+        if self.pool_weights is None:
+            return added
+        assert words is not None
+        return added + self._pooled_contributions(ids, mask, words)
+
+    def _pooled_contributions(self, ids: torch.Tensor, mask: torch.Tensor, words: PretrainedEmbedding) -> torch.Tensor:
+        """Return what each word adds by way of the mean vector, (B, n, L); 0 at n-grams."""
+        assert self.pool_weights is not None
+        num_words = len(self.pool_weights)
+        is_word = mask & (ids < num_words)
+        # Behind the last column in which any text has a word there are n-grams alone, many of them.
+        end = ids.size(1)
+        if not torch.compiler.is_compiling():
+            end = int(torch.where(is_word.any(dim=0))[0].max()) + 1 if bool(is_word.any()) else 0
+        is_word, word_ids = is_word[:, :end], torch.where(is_word[:, :end], ids[:, :end], 0)
+        weights = self.pool_weights[word_ids] * is_word
+        total = weights.sum(dim=1, keepdim=True)
+        weights = torch.where(total > 0, weights / total.clamp(min=torch.finfo(total.dtype).tiny), weights)
+        with torch.autocast(ids.device.type, enabled=False):
+            vectors = words.look_up_fixed(word_ids).to(self.pooled_weight.dtype)  # (B, end, v)
+            added = weights.unsqueeze(-1) * (vectors @ self.pooled_weight)
+        return F.pad(added, (0, 0, 0, ids.size(1) - end))
 
     @torch.no_grad()
     def init_from_linear_classifier(
-        self, inverse_document_frequency: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
+        self,
+        ids: torch.Tensor,
+        inverse_document_frequency: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor,
+        pool_weights: torch.Tensor | None = None,
+        pooled_weight: torch.Tensor | None = None,
     ) -> None:
-        """Copy the weights of a linear classifier: IDF (V,), weight (V, L) and bias (L,).
+        """Take the numbers of a linear classifier that reads K of the ids; its weights are rounded to int8.
+
+        Args:
+            ids: (K,) ids that it reads.
+            inverse_document_frequency, weight, bias: (K,), (K, L) and (L,).
+            pool_weights, pooled_weight: (words,) and (v, L) of the mean of word vectors; None: there is none.
 
         Raises:
-            ValueError: another shape.
+            ValueError: another shape; a layer that keeps float weights.
         """
-        values = {"inverse_document_frequency": inverse_document_frequency, "weight": weight, "bias": bias}
+        if self.row_of_id is None:
+            raise ValueError("the layer keeps a float weight for each id; make it with num_rows")
+        largest = weight.abs().amax(dim=1)  # (K,)
+        scales = torch.where(largest > 0, largest / 127, torch.ones_like(largest))
+        rounded = (weight / scales.unsqueeze(1)).round().to(torch.int8)
+        values = {"inverse_document_frequency": inverse_document_frequency, "weight_scales": scales, "weight": rounded}
+        values = {name: F.pad(value, (0, 0) * (value.dim() - 1) + (1, 0)) for name, value in values.items()}
+        values["bias"] = bias
+        if self.pool_weights is not None:
+            assert pool_weights is not None
+            assert pooled_weight is not None
+            values |= {"pool_weights": pool_weights, "pooled_weight": pooled_weight}
         for name, value in values.items():
-            buffer = getattr(self, name)
-            if value.shape != buffer.shape:
-                raise ValueError(f"{name} of shape {tuple(value.shape)}; expected {tuple(buffer.shape)}")
-            buffer.copy_(value)
+            current = getattr(self, name)
+            if value.shape != current.shape:
+                raise ValueError(f"{name} of shape {tuple(value.shape)}; expected {tuple(current.shape)}")
+            current.copy_(value)
+        self.row_of_id.zero_()
+        self.row_of_id[ids] = torch.arange(1, len(ids) + 1, dtype=torch.int32, device=self.row_of_id.device)
 
 
 def tfidf(
-    input_ids: torch.Tensor, mask: torch.Tensor, inverse_document_frequency: torch.Tensor, group_starts: list[int]
+    ids: torch.Tensor, mask: torch.Tensor, inverse_document_frequency: torch.Tensor, group_starts: list[int]
 ) -> torch.Tensor:
     """Return the part of the TF-IDF vector of its text that each position contributes.
 
@@ -71,25 +167,24 @@ def tfidf(
     scikit-learn's `TfidfVectorizer(sublinear_tf=True)` has it, one for each group.
 
     Args:
-        input_ids: (B, n) ids of words.
+        ids: (B, n) ids, 0 outside the mask.
         mask: Boolean (B, n), True at ids that count.
-        inverse_document_frequency: (V,) inverse document frequency of each id; 0: the id does not count.
+        inverse_document_frequency: (B, n) inverse document frequency of the id at each position; 0: it does not count.
         group_starts: First id of each group, ascending; the first is 0.
 
     Returns:
         (B, n) in the type of `inverse_document_frequency`, 0 outside the mask.
     """
-    ids = torch.where(mask, input_ids, torch.zeros_like(input_ids))
     counts = count_occurrences(ids).to(inverse_document_frequency.dtype)
+    # (B, n), the whole entry at each occurrence
     entries = (1 + counts.log()) * torch.where(
-        mask, inverse_document_frequency[ids], inverse_document_frequency.new_zeros(())
-    )  # (B, n), the whole entry at each occurrence
+        mask, inverse_document_frequency, inverse_document_frequency.new_zeros(())
+    )
     parts = entries / counts
     # Each of c occurrences adds a c-th of the square of the entry.
     squares = entries * parts
     weights = torch.zeros_like(parts)
-    ends = [*group_starts[1:], inverse_document_frequency.size(0)]
-    for start, end in zip(group_starts, ends, strict=True):
+    for start, end in zip(group_starts, [*group_starts[1:], torch.iinfo(ids.dtype).max], strict=True):
         inside = (ids >= start) & (ids < end)
         length = (squares * inside).sum(dim=1, keepdim=True).sqrt()  # (B, 1)
         # A text without an id of the group has length 0: quotients by it are not taken.

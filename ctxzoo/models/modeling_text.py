@@ -8,8 +8,8 @@ from torch import nn
 from transformers.utils import ModelOutput
 
 from .configuration_text import TextClassifierConfig, TextConfig
-from .layers_text_input import RandomEmbedding, TextInput
-from .layers_wide import TfidfLinearScores
+from .layers_text_input import PretrainedEmbedding, RandomEmbedding, TextInput
+from .layers_wide import LinearTextScores
 from .modeling_base import ZooPreTrainedModel
 from .ops_inputs import check_word_ids, make_word_mask
 from .ops_words import classification_loss
@@ -24,6 +24,11 @@ class TextPreTrainedModel(ZooPreTrainedModel):
     def make_text_input(self, dropout: float, word_dropout: float = 0.0) -> TextInput:
         """Return a new `TextInput` with the table and the positions of the config, and the given rates of dropout."""
         config = self.config
+        words: RandomEmbedding | PretrainedEmbedding
+        if config.trained_words is not None:
+            words = PretrainedEmbedding(config.num_words, config.word_dim, config.trained_words)
+            words.weight.requires_grad_(not config.freeze_embeddings)
+            return TextInput(words, config.position_dim, dropout, word_dropout, num_ids=config.vocab_size)
         words = RandomEmbedding(
             config.num_words,
             config.word_dim,
@@ -74,9 +79,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
 
     def __init__(self, config: TextClassifierConfig) -> None:
         super().__init__(config)
-        self.wide: TfidfLinearScores | None = None
-        if config.wide_buckets:
-            self.wide = TfidfLinearScores(config.vocab_size, config.num_labels, config.wide_group_starts)
+        self.wide = self._make_wide_part() if config.wide_buckets else None
 
     @property
     def needs_attentions(self) -> bool:
@@ -150,18 +153,34 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         )
         return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
-    def init_wide_part(
-        self, inverse_document_frequency: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
-    ) -> None:
-        """Start the wide part as a linear classifier of the TF-IDF of ids, (V,), (V, L) and (L,), and freeze it.
+    def init_wide_part(self, ids: torch.Tensor, **numbers: torch.Tensor | None) -> None:
+        """Start the wide part as a linear classifier that reads some of the ids, and freeze it.
+
+        Args:
+            ids: (K,) ids that the classifier reads; `wide_ids` of the config becomes K.
+            numbers: Further arguments of `LinearTextScores.init_from_linear_classifier`.
 
         Raises:
             ValueError: another shape; a model without a wide part.
         """
         if self.wide is None:
             raise ValueError("a wide start needs wide_buckets above 0 in the config")
-        self.wide.init_from_linear_classifier(inverse_document_frequency, weight, bias)
-        self.wide.requires_grad_(False)
+        self.config.wide_ids = len(ids)
+        wide = self._make_wide_part().to(self.wide.bias.device, self.wide.bias.dtype)
+        wide.init_from_linear_classifier(ids, **numbers)  # type: ignore[arg-type]
+        self.wide = wide.requires_grad_(False)
+
+    def _make_wide_part(self) -> LinearTextScores:
+        config = self.config
+        has_vectors = config.trained_words is not None
+        return LinearTextScores(
+            config.vocab_size,
+            config.num_labels,
+            config.wide_group_starts,
+            config.wide_ids,
+            num_words=config.num_words if has_vectors else 0,
+            width=config.word_dim if has_vectors else 0,
+        )
 
     def _compute_wide_scores(
         self, input_ids: torch.Tensor | None, attention_mask: torch.Tensor | None
@@ -176,7 +195,8 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         if self.training and self.config.wide_dropout == 1:
             return None
         ids = check_word_ids(input_ids, self.config.vocab_size)
-        scores: torch.Tensor = self.wide(ids, make_word_mask(ids, attention_mask))
+        words = None if self.config.trained_words is None else self.get_input_embeddings()
+        scores: torch.Tensor = self.wide(ids, make_word_mask(ids, attention_mask), words)
         return scores
 
     def _add_scores(self, scores: torch.Tensor, wide: torch.Tensor) -> torch.Tensor:

@@ -30,6 +30,8 @@ class StartVectors:
         word_vectors: Pretrained word vectors that initialize the embeddings: a file, checkpoint folder or Hub id; None:
             none.
         vectors_std: Standard deviation to which the vectors are scaled; 0: unscaled; as in `build_word_vector_table`.
+        vector_words: Number of words of the vectors, the first ones, that the model knows beside those of the training
+            texts; 0: those of the training texts alone, whose vectors only start from them.
         word2vec_dim: Dimension of word2vec vectors trained on the training split's texts; 0: none.
         word2vec_epochs: Number of word2vec's passes over the texts.
 
@@ -39,6 +41,7 @@ class StartVectors:
 
     word_vectors: str | None = None
     vectors_std: float = 0.0
+    vector_words: int = 0
     word2vec_dim: int = 0
     word2vec_epochs: int = 5
 
@@ -52,6 +55,11 @@ class StartVectors:
             raise ValueError(
                 f"both word_vectors={self.word_vectors!r} and word2vec_dim={self.word2vec_dim}; give one of them"
             )
+        if self.vector_words < 0 or (self.vector_words and self.word_vectors is None):
+            raise ValueError(
+                f"vector_words={self.vector_words} with word_vectors={self.word_vectors!r}; expected 0, or a number of "
+                "words of given vectors"
+            )
         if self.vectors_std and self.word_vectors is None:
             raise ValueError(
                 f"vectors_std={self.vectors_std} scales word vectors, and none are given; give both or neither"
@@ -63,8 +71,10 @@ class StartVectors:
         return self.word_vectors is not None or self.word2vec_dim > 0
 
     def read(self, words: Sequence[str]) -> WordVectors | None:
-        """Return the given vectors of these words; None without a file."""
-        return None if self.word_vectors is None else read_word_vectors(self.word_vectors, keep=list(words))
+        """Return the given vectors of these words, and of the first `vector_words`; None without a file."""
+        if self.word_vectors is None:
+            return None
+        return read_word_vectors(self.word_vectors, keep=list(words), limit=self.vector_words or None)
 
     def build_embedding_table(
         self, tokenizer: WordTokenizer, vectors: WordVectors | None, texts: Sequence[str], seed: int

@@ -15,6 +15,7 @@ from ctxzoo.models.ops_inputs import format_name
 from ctxzoo.word_vectors.formats import read_glove_text, read_word2vec_binary, read_word2vec_text
 from ctxzoo.word_vectors.rows import RowSelection, list_spellings
 from ctxzoo.word_vectors.safetensors_files import find_vector_checkpoint, read_safetensors
+from ctxzoo.word_vectors.small_table import SMALL, SMALL_TABLE, read_small_table
 from ctxzoo.word_vectors.source import (
     detect_vector_format,
     find_vector_file,
@@ -152,6 +153,7 @@ def read_word_vectors(
     stem may drop an ending .fp16, .bf16 or .fp32. The ending of the path may be left out if only one file fits.
     A checkpoint of the architecture WordEmbedding, a folder or a Hub id, gives the vectors of its tokenizer's words.
     Vectors that `ctxzoo data get` has built are read by their name, such as "ctxzoo-data/glove.6B.100d", or folder.
+    "small" is the table of 38,000 English words that comes with ctxzoo (`ctxzoo.word_vectors.small_table`).
 
     Args:
         path: Path of a file or checkpoint folder, name of built vectors, or, where there is no such file, a Hub id
@@ -171,6 +173,9 @@ def read_word_vectors(
         ValueError: the file breaks its format, several files fit, a checkpoint is of another architecture, or `limit`
             is negative.
     """
+    if str(path) == SMALL:
+        words, vectors = read_small_table(RowSelection(keep, limit, bool(fold_digits)))
+        return WordVectors(words, vectors, SMALL, _fingerprint_files([SMALL_TABLE]), bool(fold_digits))
     table = find_vector_table(path)
     if table is not None:
         folded = bool(fold_digits)
@@ -207,6 +212,8 @@ def fingerprint_word_vectors(path: str | Path) -> str:
     Raises:
         FileNotFoundError, IsADirectoryError, ValueError: see `read_word_vectors`.
     """
+    if str(path) == SMALL:
+        return _fingerprint_files([SMALL_TABLE])
     table = find_vector_table(path)
     if table is not None:
         return fingerprint_vector_table(table)
@@ -229,6 +236,8 @@ def _fingerprint_files(files: Sequence[Path]) -> str:
 
 def get_word_vectors_name(path: str | Path) -> str:
     """Return the name of the vectors that `read_word_vectors` reads there, without reading them; it raises as that."""
+    if str(path) == SMALL:
+        return SMALL
     table = find_vector_table(path)
     if table is not None:
         return table.resolve().parent.name

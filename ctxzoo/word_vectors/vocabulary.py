@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.models.tokenization_word import WordTokenizer
+from ctxzoo.word_vectors.small_table import round_to_int8
 from ctxzoo.word_vectors.vectors import WordVectors
 
 SPECIAL_ROWS = 2  # padding and unknown
@@ -79,6 +81,48 @@ def build_word_vector_table(
     if std:
         known_vectors = known_vectors * (std / known_vectors.std())
     return build_table_of_known_ids(tokenizer.num_ids, known_ids, known_vectors, seed)
+
+
+@dataclass(frozen=True)
+class FixedVectors:
+    """Given vectors of all words of a model, as `PretrainedEmbedding` keeps them.
+
+    Attributes:
+        vectors: (words, dim) int8 vectors by id, 0 for words without one.
+        scales: (dim,) factor of each column.
+        differences: (trained words, dim) start of what training adds: 0, or for words without a vector a random one.
+        ranks: (words,) row of each word in the file of its vectors, from 0; -1: no vector.
+    """
+
+    vectors: torch.Tensor
+    scales: torch.Tensor
+    differences: torch.Tensor
+    ranks: npt.NDArray[np.int64]
+
+
+def build_fixed_vectors(
+    tokenizer: WordTokenizer, vectors: WordVectors, trained_words: int, seed: int, std: float = 0.0
+) -> FixedVectors:
+    """Return the given vectors of a tokenizer's words, rounded to int8.
+
+    Args:
+        tokenizer, vectors: Tokenizer whose words number the rows, and word vectors that fill them.
+        trained_words: Number of first ids whose vectors training changes, padding among them.
+        seed: Seed of the random vectors for words without one.
+        std: Standard deviation to which all entries of the given vectors are scaled by one common factor; 0: unscaled.
+    """
+    words = tokenizer.convert_ids_to_tokens(range(1, len(tokenizer)))
+    rows = [vectors.lookup(word) for word in words]
+    ranks = np.array([-1, *(-1 if row is None else row for row in rows)])
+    record_note(vectors.name, "words of the texts without a vector, whose rows are drawn", int((ranks < 0).sum()) - 1)
+    values = torch.zeros(len(ranks), vectors.dim)
+    values[torch.from_numpy(ranks >= 0)] = vectors.vectors[ranks[ranks >= 0]]
+    factor = std / float(vectors.vectors.std()) if std else 1.0
+    rounded, scales = round_to_int8(values.numpy())
+    generator = torch.Generator().manual_seed(seed)
+    differences = factor * float(vectors.vectors.std()) * torch.randn(trained_words, vectors.dim, generator=generator)
+    differences[torch.from_numpy(ranks[:trained_words] >= 0)] = 0.0
+    return FixedVectors(torch.from_numpy(rounded), factor * torch.from_numpy(scales), differences, ranks)
 
 
 def add_special_token_rows(vectors: WordVectors) -> torch.Tensor:

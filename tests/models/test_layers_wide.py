@@ -34,9 +34,10 @@ def build(name: str, **fields: Any) -> Any:
     model = head(config(**SIZES, **own, **{**WIDE, **fields})).double()
     generator = torch.Generator().manual_seed(1)
     model.init_wide_part(
-        torch.rand(30, dtype=torch.float64, generator=generator),
-        torch.randn(30, 3, dtype=torch.float64, generator=generator),
-        torch.randn(3, dtype=torch.float64, generator=generator),
+        torch.arange(1, 30),
+        inverse_document_frequency=torch.rand(29, dtype=torch.float64, generator=generator),
+        weight=torch.randn(29, 3, dtype=torch.float64, generator=generator),
+        bias=torch.randn(3, dtype=torch.float64, generator=generator),
     )
     return model.eval()
 
@@ -55,8 +56,9 @@ def scores_of_words(model: Any) -> torch.Tensor:
 def test_scores_are_those_of_the_words_and_of_tfidf(name: str) -> None:
     model = build(name)
     table = model.wide
-    values = tfidf(IDS, MASK.bool(), table.inverse_document_frequency, [0, 26])
-    linear = torch.zeros(3, 30, dtype=torch.float64).scatter_add(1, IDS, values) @ table.weight + table.bias
+    values = tfidf(IDS, MASK.bool(), table.inverse_document_frequency[IDS], [0, 26])
+    weight = table.weight_scales[:, None] * table.weight
+    linear = torch.zeros(3, 30, dtype=torch.float64).scatter_add(1, IDS, values) @ weight + table.bias
     found = model(IDS, attention_mask=MASK).logits
     torch.testing.assert_close(found, 0.5 * scores_of_words(model) + linear)
 
@@ -98,17 +100,18 @@ def test_the_rate_counts_whole_texts() -> None:
 def test_a_started_wide_part_is_not_trained() -> None:
     model = build("text_baseline")
     model(IDS, attention_mask=MASK, labels=torch.tensor([0, 1, 2])).loss.backward()
-    assert model.wide.weight.grad is None
+    assert not any(parameter.requires_grad for parameter in model.wide.parameters())
     assert model.classifier.weight.grad is not None
 
 
 def test_starts_that_do_not_fit_are_refused() -> None:
     model = build("text_baseline")
-    with pytest.raises(ValueError, match=r"weight of shape \(30, 2\); expected \(30, 3\)"):
-        model.init_wide_part(torch.zeros(30), torch.zeros(30, 2), torch.zeros(3))
+    numbers = {"inverse_document_frequency": torch.zeros(5), "weight": torch.zeros(5, 2), "bias": torch.zeros(3)}
+    with pytest.raises(ValueError, match=r"weight of shape \(6, 2\); expected \(6, 3\)"):
+        model.init_wide_part(torch.arange(5), **numbers)
     plain = TextBaselineForSequenceClassification(TextBaselineConfig(**SIZES))
     with pytest.raises(ValueError, match="needs wide_buckets above 0"):
-        plain.init_wide_part(torch.zeros(30), torch.zeros(30, 3), torch.zeros(3))
+        plain.init_wide_part(torch.arange(5), **numbers)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_entries_are_those_of_scikit_learn() -> None:
     expected = torch.from_numpy(vectorizer.fit_transform(texts).toarray())
     ids, mask = batch([[1 + int(vectorizer.vocabulary_[word]) for word in text.split()] for text in texts])
     idf = torch.cat([torch.zeros(1, dtype=torch.float64), torch.from_numpy(vectorizer.idf_)])
-    found = dense(tfidf(ids, mask, idf, [0]), ids, 5)[:, 1:]
+    found = dense(tfidf(ids, mask, idf[ids], [0]), ids, 5)[:, 1:]
     torch.testing.assert_close(found, expected)
 
 
@@ -42,7 +42,7 @@ def test_each_group_has_length_one() -> None:
     rows = [torch.randint(1, 20, (length,), generator=generator).tolist() for length in (30, 1, 7)]
     ids, mask = batch(rows)
     idf = 0.5 + torch.rand(20, dtype=torch.float64, generator=generator)
-    found = dense(tfidf(ids, mask, idf, [0, 8]), ids, 20)
+    found = dense(tfidf(ids, mask, idf[ids], [0, 8]), ids, 20)
     for row, values in zip(rows, found, strict=True):
         counts = Counter(row)
         entries = {word: (1 + math.log(count)) * float(idf[word]) for word, count in counts.items()}
@@ -55,13 +55,14 @@ def test_each_group_has_length_one() -> None:
 def test_what_does_not_count_changes_nothing() -> None:
     idf = torch.tensor([1.0, 2.0, 3.0, 0.0])
     ids, mask = torch.tensor([[1, 2, 2, 3]]), torch.ones(1, 4, dtype=torch.bool)
-    alone = tfidf(ids, mask, idf, [0])
+    alone = tfidf(ids, mask, idf[ids], [0])
     assert alone[0, 3] == 0  # an id without document frequency
-    longer = tfidf(torch.tensor([[1, 2, 2, 3, 1, 2]]), torch.tensor([[True] * 4 + [False] * 2]), idf, [0])
+    longer_ids = torch.tensor([[1, 2, 2, 3, 0, 0]])
+    longer = tfidf(longer_ids, torch.tensor([[True] * 4 + [False] * 2]), idf[longer_ids], [0])
     torch.testing.assert_close(longer[:, :4], alone)
     assert longer[0, 4:].tolist() == [0, 0]
 
 
 def test_a_text_without_ids_has_no_tfidf() -> None:
-    found = tfidf(torch.zeros(2, 3, dtype=torch.long), torch.zeros(2, 3, dtype=torch.bool), torch.ones(4), [0, 2])
+    found = tfidf(torch.zeros(2, 3, dtype=torch.long), torch.zeros(2, 3, dtype=torch.bool), torch.ones(2, 3), [0, 2])
     assert found.tolist() == [[0.0] * 3] * 2

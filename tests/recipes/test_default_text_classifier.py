@@ -21,7 +21,7 @@ def test_the_parts_are_what_they_are_called(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stdout + run.stderr
     results = read_results(tmp_path / RESULTS_DIR)
     assert [(one.variant, one.fold) for one in results] == [
-        (part, f) for part in ("both", "deep", "wide") for f in (0, 1)
+        (part, f) for part in ("both", "deep", "vectors", "wide") for f in (0, 1)
     ]
     folder = tmp_path / "runs" / NAME
     weights = {
@@ -39,5 +39,5 @@ def test_the_parts_are_what_they_are_called(tmp_path: Path) -> None:
 def test_an_unknown_part_stops_it_before_anything_is_read(tmp_path: Path) -> None:
     run = recipe_here(tmp_path, *QUICK, "--parts", "both", "linear", name=NAME)
     assert run.returncode == 1
-    assert "error: parts='linear': expected one of both, wide, deep" in run.stderr
+    assert "error: parts='linear': expected one of vectors, both, wide, deep" in run.stderr
     assert not (tmp_path / RESULTS_DIR).exists()

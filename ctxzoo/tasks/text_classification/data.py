@@ -33,11 +33,20 @@ from ctxzoo.tasks.text_classification.splitting import (
     get_labels,
     group_equal_texts,
 )
-from ctxzoo.tasks.text_classification.wide_start import C_VALUES, WideStart, fit_wide_part
+from ctxzoo.tasks.text_classification.wide_start import (
+    C_VALUES,
+    PooledWords,
+    WideStart,
+    compute_pool_weights,
+    fit_wide_part,
+)
 from ctxzoo.word_vectors.start_vectors import StartVectors
 from ctxzoo.word_vectors.vectors import WordVectors
+from ctxzoo.word_vectors.vocabulary import FixedVectors, build_fixed_vectors
 
 logger = logging.getLogger(__name__)
+
+MOST_UNKNOWN = 0.5  # of different words of the training texts; beyond, given vectors are of another language
 
 
 class TextClassificationDataModule(BucketedDataModule[TextSplits]):
@@ -153,6 +162,8 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         self._encoded: dict[str, EncodedTexts] = {}
         self._told: set[str] = set()
         self._vectors: WordVectors | None = None
+        self._fixed_vectors: FixedVectors | None = None
+        self._num_trained_words = 0
 
     @classmethod
     def from_options(cls, dataset: str, **options: Any) -> TextClassificationDataModule:
@@ -202,7 +213,24 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         dim = self._vectors.dim if self._vectors is not None else self.start_vectors.word2vec_dim
         if dim:
             sizes["word_dim"] = dim
+        if self.has_fixed_vectors:
+            sizes["trained_words"] = self._num_trained_words
         return sizes
+
+    @property
+    def has_fixed_vectors(self) -> bool:
+        """Whether the model knows words of given vectors beside those of the training texts; after `setup`."""
+        return self._vectors is not None and self.start_vectors.vector_words > 0
+
+    def build_fixed_vectors(self) -> FixedVectors:
+        """Return the given vectors of all words, where `has_fixed_vectors`; they are rounded to int8."""
+        tokenizer = _require_word_tokenizer(self.tokenizer, "build_fixed_vectors")
+        if self._fixed_vectors is None:
+            assert self._vectors is not None, "there are no given vectors"
+            self._fixed_vectors = build_fixed_vectors(
+                tokenizer, self._vectors, self._num_trained_words, self.seed, self.start_vectors.vectors_std
+            )
+        return self._fixed_vectors
 
     def build_vector_table(self) -> torch.Tensor | None:
         """Return the vectors (num_ids, dim) that the table of words starts from, or None; see `StartVectors`.
@@ -246,7 +274,8 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         if self.wide_rows is not None and len(labels) > self.wide_rows:
             rows = draw_rows_of_every_label(labels, self.wide_rows, self.seed)
             counts, labels = counts[rows], labels[rows]
-        return fit_wide_part(counts, labels, self.num_labels, group_starts, self.seed, costs, report_progress)
+        words = self._build_pooled_words() if self.has_fixed_vectors else None
+        return fit_wide_part(counts, labels, self.num_labels, group_starts, self.seed, costs, report_progress, words)
 
     def get_vectors_name(self) -> str:
         """The name of the word vectors' file, one such as "word2vec.100d", or "learned"."""
@@ -290,10 +319,10 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
                 if "train" not in split.rows:
                     raise ValueError("no train split to build a vocabulary from; add one (or set `tokenizer`)")
                 texts = split.texts["train"].select(split.rows["train"])["text"][:]
-                self._tokenizer = self.vocabulary.build_tokenizer(texts, self.max_length)
+                self._tokenizer = self._build_tokenizer(texts)
         except ValueError as error:
             raise ValueError(f"dataset {self.dataset!r}: {error}") from error
-        if self.start_vectors.word_vectors is not None:
+        if self.start_vectors.word_vectors is not None and not self.start_vectors.vector_words:
             self._vectors = self.start_vectors.read(self._list_vocabulary())
         self._split = split
         self._warn_of_untrained_classes()
@@ -334,6 +363,36 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             return backend
         # The pieces of other tokenizers are no words.
         return build_pre_tokenizer(self.vocabulary.lower_case, self.vocabulary.pre_tokenizer)
+
+    def _build_tokenizer(self, texts: list[str]) -> WordTokenizer:
+        """Return a tokenizer of the words of the training texts and, after these, of words that given vectors have."""
+        words = self.vocabulary.find_words(texts)
+        self._num_trained_words = 1 + len(words)
+        if not self.start_vectors.vector_words:
+            return self.vocabulary.build_tokenizer(words, self.max_length)
+        vectors = self.start_vectors.read(words)
+        assert vectors is not None
+        unknown = [word for word in words if word.isalpha() and vectors.lookup(word) is None]
+        number = sum(map(str.isalpha, words))
+        if number and len(unknown) > MOST_UNKNOWN * number:
+            logger.warning(
+                "%r: the word vectors %r know %d of %d words, too few to help; training starts without them",
+                self.dataset,
+                vectors.name,
+                number - len(unknown),
+                number,
+            )
+            return self.vocabulary.build_tokenizer(words, self.max_length)
+        self._vectors = vectors
+        further = self.vocabulary.select_further_words(vectors.words, words)
+        return self.vocabulary.build_tokenizer([*words, *further], self.max_length)
+
+    def _build_pooled_words(self) -> PooledWords:
+        """Return the words whose mean vector the linear part reads."""
+        fixed = self.build_fixed_vectors()
+        assert self._vectors is not None
+        vectors = (fixed.vectors.float() * fixed.scales).double().numpy()
+        return PooledWords(vectors, compute_pool_weights(fixed.ranks, len(self._vectors)))
 
     def _warn_of_untrained_classes(self) -> None:
         if "train" not in self.splits:

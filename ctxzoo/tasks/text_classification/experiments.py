@@ -18,6 +18,8 @@ from ctxzoo.runs.spaces import Between, Space
 from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Range, number_field
 
 PROBLEM, ARCHITECTURE, VARIANT = "text-classification", "text_baseline", "cnn"
+WORD_VECTORS = "small"  # the table that comes with ctxzoo, of English
+VECTOR_WORDS = 40_000  # of given vectors, as many as the small table has and a few more
 BUCKETS = 2**18  # of n-grams of words, and as many of characters
 TINY_ROWS, TINY_BUCKETS = 1_000, 2**12  # of what is linear
 TINY: Mapping[str, int] = {
@@ -62,6 +64,8 @@ class TextData(DataArgs):
         dev_block: Number of consecutive rows that are held out together, so that related texts stay in one split; 1:
             single rows.
         min_words: Least number of words of a text; shorter texts are left out.
+        train_rows: Number of training rows, drawn by the seed, for learning curves: a part of them is held out for
+            validation, and the dataset's own validation rows are the test; null: all.
         pre_tokenizer: Pre-tokenizer that cuts texts into words: whitespace, or english for rules of English.
         lower_case: Whether words are lower-cased.
         min_word_count: Least number of occurrences in the training texts for a word to enter the vocabulary.
@@ -79,6 +83,7 @@ class TextData(DataArgs):
     dev_share: float = number_field(DEV_SHARE, FRACTION)
     dev_block: int = number_field(1, SIZE)
     min_words: int = number_field(0, COUNT)
+    train_rows: int | None = number_field(None, Range(2))
     pre_tokenizer: Literal["whitespace", "english"] = "whitespace"
     lower_case: bool = True
     min_word_count: int = number_field(3, SIZE)
@@ -204,6 +209,8 @@ class TextStart(VectorStart):
         word_vectors: Word vectors that initialize the word embeddings: a file, checkpoint folder or Hub id; null: none.
         vectors_fingerprint: Hash of the content of the word vectors, filled in by the run.
         vectors_std: Standard deviation to which the given word vectors are scaled; 0: unscaled.
+        vector_words: Number of words of the given vectors, the first ones, that the model knows beside those of the
+            training texts; 0: those of the training texts alone, whose vectors start from the given ones.
         word2vec_dim: Dimension of word2vec vectors trained on the training texts to initialize the word embeddings; 0:
             none.
         word2vec_epochs: Number of word2vec's passes over the training texts.
@@ -217,6 +224,7 @@ class TextStart(VectorStart):
     """
 
     vectors_std: float = number_field(0.0, COUNT)
+    vector_words: int = number_field(0, COUNT)
     word2vec_dim: int = number_field(0, COUNT)
     word2vec_epochs: int = number_field(5, SIZE)
     naive_bayes: float = number_field(0.0, COUNT)
@@ -397,7 +405,7 @@ def build_default_experiment(architecture: str, variant: str) -> Experiment:
             optimizer="adamw", learning_rate=1e-3, weight_decay=0.01, label_smoothing=0.1, decay=True, warmup=0.1
         ),
         trainer=TrainerArgs(epochs=10, ema_decay=0.999, gradient_clip=5.0),
-        start=TextStart(wide=wide),
+        start=TextStart(wide=True, word_vectors=WORD_VECTORS, vector_words=VECTOR_WORDS) if wide else TextStart(),
     )
 
 

@@ -12,7 +12,14 @@ from transformers import TextClassificationPipeline
 from ctxzoo.data.notices import ROWS_FROM, format_count
 from ctxzoo.data.text_encoding import find_frequent_words
 from ctxzoo.models.old_names import with_old_arguments
-from ctxzoo.models.tokenization_word import PreTokenizerName, WordTokenizer, build_pre_tokenizer, build_word_tokenizer
+from ctxzoo.models.tokenization_base import PAD_TOKEN
+from ctxzoo.models.tokenization_word import (
+    PreTokenizerName,
+    WordTokenizer,
+    build_pre_tokenizer,
+    build_word_tokenizer,
+    pre_tokenize,
+)
 
 NO_KNOWN_WORD = "no_known_word"  # key of an answer, there and true for a text without a known word
 
@@ -101,16 +108,11 @@ class TextVocabulary:
         if self.min_word_count < 1:
             raise ValueError(f"min_word_count is {self.min_word_count}; expected 1 or more")
 
-    def build_tokenizer(self, texts: list[str], max_length: int | None) -> WordTokenizer:
-        """Return a tokenizer that knows the words of the training texts.
-
-        Args:
-            texts: Texts of the training split.
-            max_length: Largest number of known words of a text, beyond which the tokenizer truncates it; None: no
-                limit.
+    def find_words(self, texts: list[str]) -> list[str]:
+        """Return the words of the training texts that are frequent enough, the most frequent first.
 
         Raises:
-            ValueError: no word is frequent enough.
+            ValueError: there is none.
         """
         words = find_frequent_words(
             build_pre_tokenizer(self.lower_case, self.pre_tokenizer), texts, self.min_word_count
@@ -119,6 +121,22 @@ class TextVocabulary:
             raise ValueError(
                 f"no word occurs {self.min_word_count} times in the {len(texts)} training texts; lower min_word_count"
             )
+        return words
+
+    def select_further_words(self, candidates: Sequence[str], words: Sequence[str]) -> list[str]:
+        """Return the candidates that a text can give and that are not among the words."""
+        pre_tokenizer = build_pre_tokenizer(self.lower_case, self.pre_tokenizer)
+        known = {*words, PAD_TOKEN}
+        return [word for word in candidates if word not in known and pre_tokenize(pre_tokenizer, word) == [word]]
+
+    def build_tokenizer(self, words: Sequence[str], max_length: int | None) -> WordTokenizer:
+        """Return a tokenizer that knows these words.
+
+        Args:
+            words: Words in the order of their ids.
+            max_length: Largest number of known words of a text, beyond which the tokenizer truncates it; None: no
+                limit.
+        """
         return build_word_tokenizer(
             words,
             lower_case=self.lower_case,

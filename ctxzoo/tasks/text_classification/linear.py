@@ -14,7 +14,7 @@ import datasets
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -22,6 +22,7 @@ from sklearn.metrics import accuracy_score, f1_score
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
 from ctxzoo.data.notices import format_count
@@ -33,16 +34,24 @@ from ctxzoo.tasks.text_classification.experiments import PROBLEM, TINY_ROWS, Tex
 from ctxzoo.tasks.text_classification.naive_bayes import compute_log_count_ratios
 from ctxzoo.tasks.text_classification.problem import TextClassification
 from ctxzoo.tasks.text_classification.splitting import draw_rows_of_every_label, get_labels
+from ctxzoo.tasks.text_classification.wide_start import compute_pool_weights
 from ctxzoo.training.remaining_time import RemainingTime
+from ctxzoo.word_vectors.small_table import SMALL
+from ctxzoo.word_vectors.vectors import read_word_vectors
 
 LINEAR_BASELINES = ("words_characters_svm", "bigram_naive_bayes", "bigram_nbsvm")  # of sentences
 DOCUMENT_BASELINES = ("words_svm", "bigram_nblr")
 MAJORITY_CLASS = "majority_class"
 # Baselines whose C can be chosen: name -> the classifier's parameter. With the choice each is a baseline of its own.
-COSTS = {"words_characters_svm": "C", "bigram_nbsvm": "C", "words_svm": "C", "bigram_nblr": "classifier__C"}
+COSTS = {
+    **{"words_characters_svm": "C", "words_characters_vectors_svm": "C", "bigram_nbsvm": "C", "words_svm": "C"},
+    "bigram_nblr": "classifier__C",
+}
 TUNED = "_tuned"
+VECTOR_BASELINE = "words_characters_vectors_svm"
 TUNED_LINEAR = tuple(f"{name}{TUNED}" for name in LINEAR_BASELINES if name in COSTS)
 TUNED_DOCUMENT = tuple(f"{name}{TUNED}" for name in DOCUMENT_BASELINES)
+TUNED_VECTOR_BASELINE = f"{VECTOR_BASELINE}{TUNED}"
 FASTTEXT = ("fasttext", "fasttext_autotuned")  # need the package of that name
 AUTOTUNE_SECONDS, AUTOTUNE_THREADS = 60, 2
 C_VALUES = (0.0625, 0.25, 1.0, 4.0, 16.0)
@@ -105,6 +114,39 @@ class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, 
         return predicted
 
 
+class WordVectorFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
+    """Mean and maximum of the word vectors of a text, from the small table of English words that comes with ctxzoo.
+
+    Args:
+        pre_tokenizer: Name of the pre-tokenizer that cuts texts into words.
+    """
+
+    def __init__(self, pre_tokenizer: PreTokenizerName = "whitespace") -> None:
+        self.pre_tokenizer = pre_tokenizer
+
+    def fit(self, X: Sequence[str], y: object = None) -> WordVectorFeatures:
+        self.vectors_ = read_word_vectors(SMALL)
+        self.weights_ = compute_pool_weights(np.arange(len(self.vectors_)), len(self.vectors_))
+        return self
+
+    def transform(self, X: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return (texts, 200) the weighted mean of the vectors (`compute_pool_weights`), then their maximum."""
+        backend = build_pre_tokenizer(lower_case=True, pre_tokenizer=self.pre_tokenizer)
+        features = np.zeros((len(X), 2 * self.vectors_.dim))
+        for row, text in enumerate(X):
+            known = [self.vectors_.lookup(word) for word in pre_tokenize(backend, text)]
+            rows = [word_row for word_row in known if word_row is not None]
+            if rows:
+                vectors, weights = self.vectors_.vectors[rows].numpy(), self.weights_[rows]
+                features[row] = np.concatenate([weights @ vectors / weights.sum(), vectors.max(axis=0)])
+        return features
+
+
+def _divide_by_ten(features: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return features whose 100 numbers of deviation 1 together have the length 1, as TF-IDF has."""
+    return features / 10.0
+
+
 def build_linear_baseline(name: str, pre_tokenizer: PreTokenizerName = "whitespace") -> Pipeline:
     """Return an untrained scikit-learn pipeline from texts to classes.
 
@@ -116,6 +158,8 @@ def build_linear_baseline(name: str, pre_tokenizer: PreTokenizerName = "whitespa
     Document frequencies are counted in all of these texts, naive-Bayes ratios in the fold's own.
 
     - words_characters_svm: TF-IDF of words (1-2) and of characters within words (2-5), linear SVM;
+    - words_characters_vectors_svm: the same, and beside them the mean and the maximum of the small table of English
+      word vectors, each number with mean 0 and deviation 1 / sqrt(100) over the texts;
     - bigram_naive_bayes: multinomial naive Bayes over whether words and pairs of words occur;
     - bigram_nbsvm: the same features weighted by naive Bayes, linear SVM;
     - words_svm: TF-IDF of words (1-2), linear SVM;
@@ -126,7 +170,7 @@ def build_linear_baseline(name: str, pre_tokenizer: PreTokenizerName = "whitespa
     Raises:
         ValueError: an unknown name, of which the message lists the known ones; an unknown pre-tokenizer.
     """
-    if name in (*TUNED_LINEAR, *TUNED_DOCUMENT):
+    if name in (*TUNED_LINEAR, *TUNED_DOCUMENT, TUNED_VECTOR_BASELINE):
         plain = name.removesuffix(TUNED)
         *features, (step, classifier) = build_linear_baseline(plain, pre_tokenizer).steps
         search = GridSearchCV(classifier, {COSTS[plain]: list(C_VALUES)}, cv=C_FOLDS)
@@ -138,6 +182,13 @@ def build_linear_baseline(name: str, pre_tokenizer: PreTokenizerName = "whitespa
         words = TfidfVectorizer(**words_of, sublinear_tf=True)
         characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
         return make_pipeline(make_union(words, characters), LinearSVC(random_state=0))
+    if name == VECTOR_BASELINE:
+        words = TfidfVectorizer(**words_of, sublinear_tf=True)
+        characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
+        vectors = make_pipeline(
+            WordVectorFeatures(pre_tokenizer), StandardScaler(), FunctionTransformer(_divide_by_ten)
+        )
+        return make_pipeline(make_union(words, characters, vectors), LinearSVC(random_state=0))
     if name == "bigram_naive_bayes":
         return make_pipeline(CountVectorizer(**words_of, binary=True), MultinomialNB())
     if name == "bigram_nbsvm":
@@ -153,7 +204,8 @@ def build_linear_baseline(name: str, pre_tokenizer: PreTokenizerName = "whitespa
         return make_pipeline(FastText(AUTOTUNE_SECONDS, AUTOTUNE_THREADS, pre_tokenizer))
     if name == MAJORITY_CLASS:
         return make_pipeline(DummyClassifier(strategy="most_frequent"))
-    known = (*LINEAR_BASELINES, *DOCUMENT_BASELINES, *TUNED_LINEAR, *TUNED_DOCUMENT, *FASTTEXT, MAJORITY_CLASS)
+    linear = (*LINEAR_BASELINES, VECTOR_BASELINE, *DOCUMENT_BASELINES, *TUNED_LINEAR, TUNED_VECTOR_BASELINE)
+    known = (*linear, *TUNED_DOCUMENT, *FASTTEXT, MAJORITY_CLASS)
     raise ValueError(f"unknown linear baseline {name!r}; known: {', '.join(known)}")
 
 
@@ -187,7 +239,7 @@ class LinearRun(CountedRun):
     """
 
     architecture = "linear"
-    reads = ("folds", "min_words", "pre_tokenizer", "dev_share", "dev_block")
+    reads = ("folds", "min_words", "train_rows", "pre_tokenizer", "dev_share", "dev_block")
     columns = ("text_column", "label_column")
     tiny_rows = TINY_ROWS
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 LINEAR = "words_characters_svm_tuned"
 LINEAR_NAME = "a tuned linear SVM on TF-IDF of words and characters"
 _NUMBER = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*")
-_OF_THE_DATA_MODULE = ("vectors_std", "word2vec_dim", "word2vec_epochs", "word_vectors")
+_OF_THE_DATA_MODULE = ("vectors_std", "vector_words", "word2vec_dim", "word2vec_epochs", "word_vectors")
 _OF_ALL_DATA = ("dataset", "rows", "named", "text_column", "label_column", "folds")
 
 
@@ -73,7 +73,7 @@ class TextClassification(Classification, TaskCommands):
         *("char_ngram_buckets", "vectors_std", "word2vec_dim", "word2vec_epochs", "naive_bayes", "zeroed", "wide"),
     )
     in_help = ("text_column", "label_column", "max_length", "min_word_count", "word_dim", "dropout")
-    of_recipes = ("folds", "dev_share", "dev_block")
+    of_recipes = ("folds", "dev_share", "dev_block", "train_rows")
     called = '"..."'
     evaluate_options = (
         TEXT_COLUMN,
@@ -180,7 +180,8 @@ class TextClassification(Classification, TaskCommands):
         options |= {"eval_batch_size": 64} if is_document else {}
         options |= {name: value for name, value in data.values().items() if name not in _OF_ALL_DATA}
         linear = {name: start[name] for name in ("wide", "wide_rows", "wide_cost", *_OF_THE_DATA_MODULE)}
-        return {**options, **linear, "fold_seed": DEV_SEED if is_document else experiment.seed}
+        seeds = {"fold_seed": DEV_SEED if is_document else experiment.seed, "train_seed": experiment.seed}
+        return {**options, **linear, **seeds}
 
     def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
         """Build the complete config of a new model, from a DataModule after `setup`."""
@@ -205,7 +206,11 @@ class TextClassification(Classification, TaskCommands):
         data.tokenizer.init_kwargs.pop(RECORDED, None)
         if experiment.data.rows and columns:
             data.tokenizer.init_kwargs[RECORDED] = list(columns)
-        set_word_vectors(task.model, data.build_vector_table())
+        if data.has_fixed_vectors:
+            fixed = data.build_fixed_vectors()
+            task.model.get_input_embeddings().init_from_vectors(fixed.vectors, fixed.scales, fixed.differences)
+        else:
+            set_word_vectors(task.model, data.build_vector_table())
         if start["naive_bayes"]:
             features, weights = data.fit_naive_bayes()
             overwrite_word_vector_columns(task.model, features)

@@ -47,6 +47,9 @@ class TextSplitting:
         dev_block: Number of consecutive training rows of one class that are held out together, so that related texts
             stay in one split; 1: single rows. Not with `folds`.
         min_words: Least number of words, known or not, of a text; shorter texts are left out of every split first.
+        train_rows: Number of rows drawn from `train`, for learning curves: `dev_share` of them become `validation`, the
+            others `train`, and the rows of the earlier `validation` become `test`; None: all rows as above.
+        train_seed: Seed of these rows.
 
     Raises:
         ValueError: a value out of range.
@@ -58,6 +61,8 @@ class TextSplitting:
     dev_share: float = DEV_SHARE
     dev_block: int = 1
     min_words: int = 0
+    train_rows: int | None = None
+    train_seed: int = 0
 
     def __post_init__(self) -> None:
         if self.folds is None and self.fold != 0:
@@ -70,6 +75,11 @@ class TextSplitting:
             )
         if self.min_words < 0:
             raise ValueError(f"min_words is {self.min_words}; expected 0 (every text) or more")
+        if self.train_rows is not None and (self.train_rows < 2 or not self.dev_share):
+            raise ValueError(
+                f"train_rows is {self.train_rows}, dev_share {self.dev_share}; expected 2 or more rows, some of which "
+                "are held out"
+            )
 
     @property
     def overrides_division(self) -> bool:
@@ -99,11 +109,30 @@ class TextSplitting:
         return long_texts
 
     def split(self, splits: dict[str, datasets.Dataset]) -> SplitTexts:
-        """Divide the rows of a dataset, given by its own splits."""
-        return (
+        """Divide the rows of a dataset, given by its own splits.
+
+        Raises:
+            ValueError: `train_rows` of data without train or validation rows.
+        """
+        split = (
             self._use_dataset_splits(splits)
             if self.folds is None
             else self._split_for_cross_validation(splits, self.folds)
+        )
+        return split if self.train_rows is None else self._draw_training_rows(split, self.train_rows)
+
+    def _draw_training_rows(self, split: SplitTexts, number: int) -> SplitTexts:
+        missing = [name for name in ("train", "validation") if name not in split.rows]
+        if missing:
+            raise ValueError(f"train_rows={number} needs rows of {' and '.join(missing)}; there are none")
+        texts, labels = split.texts["train"], get_labels(split.texts["train"])
+        rows = split.rows["train"]
+        if number < len(rows):
+            rows = rows[draw_rows_of_every_label(labels[rows], number, self.train_seed)]
+        train, validation = hold_out_rows(labels, rows, self.dev_share, self.train_seed)
+        return SplitTexts(
+            {"train": texts, "validation": texts, "test": split.texts["validation"]},
+            {"train": train, "validation": validation, "test": split.rows["validation"]},
         )
 
     def _split_for_cross_validation(self, splits: dict[str, datasets.Dataset], folds: int) -> SplitTexts:

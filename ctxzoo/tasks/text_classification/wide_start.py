@@ -1,4 +1,4 @@
-"""The start of a wide part: linear SVMs over the TF-IDF of ids weighed by naive Bayes, in the scale of log-odds."""
+"""The start of a wide part: linear SVMs over TF-IDF weighed by naive Bayes and over the mean of word vectors."""
 
 from __future__ import annotations
 
@@ -31,22 +31,65 @@ Labels = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
 
 
+VECTOR_SCALE = 2.0  # of the mean of word vectors beside a TF-IDF of length 1
+FREQUENT = 1e-3  # the frequency at which a word counts half in the mean (Arora et al. 2017)
+
+
 @dataclass(frozen=True)
 class WideStart:
-    """A linear classifier of the TF-IDF of ids.
+    """A linear classifier of the TF-IDF of ids and of the mean of word vectors.
 
     Attributes:
-        inverse_document_frequency: (V,) inverse document frequency of each of V token ids, 0 for ids that no training
-            text contains.
-        weight: (V, L) weight of each of V token ids for each of L labels.
+        ids: (K,) ids that the training texts contain.
+        inverse_document_frequency: (K,) inverse document frequency of each of these ids.
+        weight: (K, L) weight of each of these ids for each of L labels.
         bias: (L,) bias of each of L labels.
         cost: Inverse regularization strength C with which the SVMs were fitted.
+        pool_weights: (words,) weight of each word in the mean of vectors; None: no vectors.
+        pooled_weight: (v, L) weight of each number of this mean for each label; None: no vectors.
     """
 
+    ids: torch.Tensor
     inverse_document_frequency: torch.Tensor
     weight: torch.Tensor
     bias: torch.Tensor
     cost: float
+    pool_weights: torch.Tensor | None = None
+    pooled_weight: torch.Tensor | None = None
+
+
+@dataclass(frozen=True)
+class PooledWords:
+    """The word vectors whose mean a linear classifier reads.
+
+    Attributes:
+        vectors: (words, v) vector of each word, by id.
+        weights: (words,) weight of each word in the mean, 0 for words without a vector.
+    """
+
+    vectors: Scores
+    weights: Scores
+
+    def compute_means(self, counts: Matrix) -> Scores:
+        """Return (rows, v) weighted means of the vectors of counts (rows, V); 0 for a text without a vector."""
+        weighted = counts[:, : len(self.weights)] @ sparse.diags(self.weights)
+        total = np.asarray(weighted.sum(axis=1))
+        means: Scores = (weighted @ self.vectors) / np.where(total > 0, total, 1.0)
+        return means
+
+
+def compute_pool_weights(ranks: npt.NDArray[np.int64], num_ranks: int) -> Scores:
+    """Return the weight of words in a mean of vectors, a / (a + p) for a word of frequency p (Arora et al. 2017).
+
+    Frequencies follow Zipf's law.
+
+    Args:
+        ranks: (words,) rank of each word by its frequency, from 0; below 0: no vector, and the weight 0.
+        num_ranks: Number of words that have a rank.
+    """
+    frequency = 1.0 / (np.maximum(ranks, 0) + 10.0) / (1.0 / (np.arange(num_ranks) + 10.0)).sum()
+    weights: Scores = np.where(ranks < 0, 0.0, FREQUENT / (FREQUENT + frequency))
+    return weights
 
 
 def fit_wide_part(
@@ -57,13 +100,15 @@ def fit_wide_part(
     seed: int,
     costs: Sequence[float] = C_VALUES,
     report_progress: Callable[[int, int], None] = lambda done, total: None,
+    words: PooledWords | None = None,
 ) -> WideStart:
     """Fit the linear classifier from which a wide part starts.
 
     A linear SVM for each class against the others (of two classes one is enough) reads the TF-IDF, each entry times the
     square root of how much its id speaks for or against the class, |r| of `compute_log_count_ratios`: halfway between
-    plain TF-IDF and the NB-SVM of Wang and Manning (2012). C is the one with the best accuracy on held-out folds; the
-    margins are scaled by the factor with which those of the held-out rows are the best log-odds of their labels.
+    plain TF-IDF and the NB-SVM of Wang and Manning (2012); and beside it the mean of the word vectors, each of its
+    numbers with mean 0 and deviation 1 / sqrt(v) over the texts. C is the one with the best accuracy on held-out folds;
+    the margins are scaled by the factor with which those of the held-out rows are the best log-odds of their labels.
 
     Args:
         counts: (rows, V) sparse matrix: how often each of V token ids occurs in each training text.
@@ -74,6 +119,7 @@ def fit_wide_part(
         seed: Seed of the cross-validation folds.
         costs: Values of the inverse regularization strength C to choose from.
         report_progress: Function called with the number of fits that are done and their total, for a progress display.
+        words: Word vectors whose mean is read too; None: the TF-IDF alone.
 
     Raises:
         ValueError: all rows have one label.
@@ -81,15 +127,28 @@ def fit_wide_part(
     present = np.unique(labels)
     if len(present) < 2:
         raise ValueError(f"every training row has the label {present.tolist()}; a classifier needs two or more")
+    ids = np.unique(counts.indices)
+    means = None if words is None else words.compute_means(counts)
+    # Columns of ids that no text contains would cost memory for every label.
+    counts, starts = counts[:, ids], np.searchsorted(ids, group_starts).tolist()
     idf = compute_inverse_document_frequency(counts)
-    features = compute_tfidf(counts, idf, group_starts)
-    cost, factor = _choose_cost(features, labels, num_labels, seed, costs, report_progress)
-    weight, bias = _fit_linear_svms(features, labels, num_labels, cost, _compute_feature_scales(features, labels))
+    features = compute_tfidf(counts, idf, starts)
+    center, spread = np.zeros(0), np.ones(0)
+    if means is not None:
+        center, spread = means.mean(axis=0), (means.std(axis=0) + 1e-6) * np.sqrt(means.shape[1]) / VECTOR_SCALE
+        features = sparse.hstack([features, sparse.csr_matrix((means - center) / spread)]).tocsr()
+    cost, factor = _choose_cost(features, labels, num_labels, seed, costs, report_progress, len(ids))
+    scales = _compute_feature_scales(features, labels, len(ids))
+    weight, bias = _fit_linear_svms(features, labels, num_labels, cost, scales)
+    pooled_weight = weight[len(ids) :] / spread[:, None]
     return WideStart(
+        ids=torch.from_numpy(ids).long(),
         inverse_document_frequency=torch.from_numpy(idf).float(),
-        weight=torch.from_numpy(factor * weight).float(),
-        bias=torch.from_numpy(factor * bias).float(),
+        weight=torch.from_numpy(factor * weight[: len(ids)]).float(),
+        bias=torch.from_numpy(factor * (bias - center @ pooled_weight)).float(),
         cost=cost,
+        pool_weights=None if words is None else torch.from_numpy(words.weights).float(),
+        pooled_weight=None if words is None else torch.from_numpy(factor * pooled_weight).float(),
     )
 
 
@@ -129,6 +188,7 @@ def _choose_cost(
     seed: int,
     costs: Sequence[float],
     report_progress: Callable[[int, int], None],
+    num_ids: int,
 ) -> tuple[float, float]:
     """Choose the cost C and the factor of the margins by cross-validation; with too few rows the only C or 1, and 1."""
     rows = np.random.default_rng(seed).permutation(len(labels))[:MOST_ROWS_TO_CHOOSE]
@@ -140,7 +200,7 @@ def _choose_cost(
     for fold, (fitted, held_out_rows) in enumerate(folds):
         # Ratios do not depend on C, and matrices of long texts are large: both are made once for each fold.
         of_fitted, of_held = features[fitted], features[held_out_rows]
-        scales = _compute_feature_scales(of_fitted, labels[fitted])
+        scales = _compute_feature_scales(of_fitted, labels[fitted], num_ids)
         for number, cost in enumerate(costs, start=1 + fold * len(costs)):
             weight, bias = _fit_linear_svms(of_fitted, labels[fitted], num_labels, cost, scales)
             scores[cost][held_out_rows] = of_held @ weight + bias
@@ -159,10 +219,13 @@ def _select_classes_to_fit(labels: Labels) -> npt.NDArray[np.int64]:
     return classes[1:] if len(classes) == 2 else classes
 
 
-def _compute_feature_scales(features: Matrix, labels: Labels) -> Scores:
-    """Return (fitted classes, V) the square root of |r| of `compute_log_count_ratios`."""
-    present = _replace_entries(features, np.ones(features.nnz))
-    scales: Scores = np.sqrt(np.abs(compute_log_count_ratios(present, labels, _select_classes_to_fit(labels))))
+def _compute_feature_scales(features: Matrix, labels: Labels, num_ids: int) -> Scores:
+    """Return (fitted classes, columns) the square root of |r| of `compute_log_count_ratios`, and 1 behind the ids."""
+    tfidf = features[:, :num_ids]
+    present = _replace_entries(tfidf, np.ones(tfidf.nnz))
+    ratios = compute_log_count_ratios(present, labels, _select_classes_to_fit(labels))
+    rest = np.ones((len(ratios), features.shape[1] - num_ids))
+    scales: Scores = np.concatenate([np.sqrt(np.abs(ratios)), rest], axis=1)
     return scales
 
 
@@ -227,4 +290,11 @@ def initialize_wide_part(model: Any, data: Any, splits: tuple[str, ...], *, tell
     remaining = RemainingTime(f"linear part, fitted to {read:,} texts of {' and '.join(splits)}", "fits")
     tell = remaining.print_if_due if tell_time else (lambda done, total: None)
     start = data.fit_wide_part(splits, model.config.wide_group_starts, tell)
-    model.init_wide_part(start.inverse_document_frequency, start.weight, start.bias)
+    model.init_wide_part(
+        start.ids,
+        inverse_document_frequency=start.inverse_document_frequency,
+        weight=start.weight,
+        bias=start.bias,
+        pool_weights=start.pool_weights,
+        pooled_weight=start.pooled_weight,
+    )

@@ -65,8 +65,9 @@ def with_linear_part(name: str = "cnn") -> tuple[Any, WordTokenizer]:
     """A network beside a linear part of words and n-grams, with random numbers, as the default classifier has it."""
     tokenizer = build_word_tokenizer(WORDS, pre_tokenizer="english", **NGRAMS)
     model = build(name, tokenizer, wide_buckets=96, wide_char_buckets=32, deep_scale=0.5)
-    sizes = model.wide.weight.shape
-    model.init_wide_part(1 + torch.rand(sizes[0]), torch.randn(sizes), torch.randn(sizes[1]))
+    ids, weight = torch.arange(1, tokenizer.num_ids), torch.randn(tokenizer.num_ids - 1, model.config.num_labels)
+    numbers = {"inverse_document_frequency": 1 + torch.rand(len(ids)), "weight": weight, "bias": torch.randn(3)}
+    model.init_wide_part(ids, **numbers)
     return model, tokenizer
 
 
@@ -94,7 +95,8 @@ def test_contributions_of_the_linear_part_are_those_of_its_equation() -> None:
     ids = ids_of_words(tokenizer, words)
     assert found.num_ngrams == len(ids) - found.is_known.sum()
     counts = Counter(index for index, _ in ids)
-    idf, weight = model.wide.inverse_document_frequency.double().numpy(), model.wide.weight.detach().double().numpy()
+    wide = model.wide  # row i is of id i
+    idf, weight = wide.inverse_document_frequency.double().numpy(), (wide.weight_scales[:, None] * wide.weight).numpy()
     entries = {index: (1 + np.log(count)) * idf[index] for index, count in counts.items()}
     boundary = tokenizer.num_ids - NGRAMS["char_ngram_buckets"]
     lengths = [np.sqrt(sum(v**2 for i, v in entries.items() if (i >= boundary) == of_chars)) for of_chars in (0, 1)]

@@ -279,7 +279,7 @@ def test_settings_of_finished_runs_stay_the_same(tmp_path: Path) -> None:
     """`--resume` knows a run by them: results/sentence_linear holds the first three, the others are the usual ones."""
     words = "ngram_range=(1, 2), token_pattern='(?u)\\\\S+'"
     run = make_run(tmp_path, variant="bigram_nbsvm")
-    usual = {"min_words": 0, "pre_tokenizer": "whitespace", "dev_share": 0.1, "dev_block": 1}
+    usual = {"min_words": 0, "train_rows": None, "pre_tokenizer": "whitespace", "dev_share": 0.1, "dev_block": 1}
     usual |= {"text_column": None, "label_column": None}
     assert run.defaults == {"folds": None, **usual}
     assert run.settings == {
