@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from .ops_execution import is_exporting
+from .ops_execution import disable_autocast, is_exporting
 from .ops_recurrent import reverse_within_length, run_gru_steps, run_recurrent_scan
 
 PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # the names in nn.LSTM and nn.GRU, for each direction
@@ -20,7 +20,8 @@ class MaskedBiRNN(nn.Module):
     runs over every row reversed within its length. On the CPU the backward pass of a packed layer spends its time
     filling memory, while an unpacked LSTM uses oneDNN; GRUs, which it does not have, run by `run_gru_steps`. On a CUDA
     device packed LSTMs were the slower ones where both were timed, and lengths would have to come to the CPU. For
-    `torch.export` each direction is a scan: other ways fix the length. A layer that torch has quantised keeps its
+    `torch.export` each direction is a scan: other ways fix the length. Under autocast on a CPU without AVX-512, where
+    oneDNN refuses LSTMs in half precision, the layer computes in float32. A layer that torch has quantised keeps its
     weights to itself, and reads packed rows.
 
     Args:
@@ -83,8 +84,20 @@ class MaskedBiRNN(nn.Module):
         training = torch.is_grad_enabled()
         # What follows the weights: has_biases, num_layers, dropout, train, bidirectional, batch_first.
         if self.cell == "lstm":
+            if _lacks_half_precision_lstm(x):
+                with disable_autocast(x.device):
+                    x, state = x.to(weights[0].dtype), state.to(weights[0].dtype)
+                    return torch.lstm(x, (state, state), weights, True, 1, 0.0, training, False, True)[0]
             return torch.lstm(x, (state, state), weights, True, 1, 0.0, training, False, True)[0]
         return torch.gru(x, state, weights, True, 1, 0.0, training, False, True)[0]
+
+
+def _lacks_half_precision_lstm(x: torch.Tensor) -> bool:
+    """Return whether autocast asks for an LSTM in half precision, which oneDNN has on this CPU for no such type."""
+    if x.device.type != "cpu" or torch.compiler.is_compiling() or not torch.is_autocast_enabled("cpu"):
+        return False
+    is_bfloat16 = torch.get_autocast_dtype("cpu") == torch.bfloat16
+    return not (is_bfloat16 and torch.backends.cpu.get_cpu_capability().startswith("AVX512"))
 
 
 def _make_contiguous(tensors: list[torch.Tensor]) -> list[torch.Tensor]:

@@ -34,6 +34,17 @@ def test_equals_torch_on_each_sequence_alone(cell: Cell, dtype: torch.dtype, tol
         assert (out[row, length:] == 0).all()
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_an_lstm_that_the_cpu_lacks_in_half_precision_is_computed_in_float32(
+    monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype
+) -> None:
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
+    module, x, mask = case("lstm", torch.float32)
+    with torch.autocast("cpu", dtype):
+        out = module(x.to(dtype), mask)
+    torch.testing.assert_close(out, module(x.to(dtype).float(), mask), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 def test_equals_the_gates_written_out(cell: Cell) -> None:
     module, x, mask = case(cell)
