@@ -65,6 +65,7 @@ class PretrainedEmbedding(nn.Module):
 
     vectors: torch.Tensor
     scales: torch.Tensor
+    mean_weights: torch.Tensor
 
     def __init__(self, vocab_size: int, width: int, trained_rows: int) -> None:
         super().__init__()
@@ -72,12 +73,14 @@ class PretrainedEmbedding(nn.Module):
         self.weight = nn.Parameter(torch.empty(trained_rows, width))
         self.register_buffer("vectors", torch.empty(vocab_size, width, dtype=torch.int8))
         self.register_buffer("scales", torch.empty(width))
+        self.register_buffer("mean_weights", torch.empty(vocab_size))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         init.zeros_(self.weight)
         init.zeros_(self.vectors)
         init.ones_(self.scales)
+        init.zeros_(self.mean_weights)
 
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
         """Return the vectors (B, n, width) of ids (B, n): the fixed ones, and what training has added."""
@@ -90,13 +93,20 @@ class PretrainedEmbedding(nn.Module):
         return self.vectors[input_ids].to(self.scales.dtype) * self.scales
 
     @torch.no_grad()
-    def init_from_vectors(self, vectors: torch.Tensor, scales: torch.Tensor, differences: torch.Tensor) -> None:
-        """Take int8 vectors (vocab_size, width), their scales (width,), and differences (trained_rows, width).
+    def init_from_vectors(
+        self, vectors: torch.Tensor, scales: torch.Tensor, differences: torch.Tensor, mean_weights: torch.Tensor
+    ) -> None:
+        """Copy given vectors into the table.
+
+        Args:
+            vectors, scales: int8 vectors (vocab_size, width), and the factor (width,) of each column.
+            differences: (trained_rows, width) start of what training adds.
+            mean_weights: (vocab_size,) weight of each word in a mean of vectors, 0 for words without one.
 
         Raises:
             ValueError: another shape.
         """
-        values = {"vectors": vectors, "scales": scales, "weight": differences}
+        values = {"vectors": vectors, "scales": scales, "weight": differences, "mean_weights": mean_weights}
         for name, value in values.items():
             current = getattr(self, name)
             if value.shape != current.shape:

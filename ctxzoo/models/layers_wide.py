@@ -14,23 +14,22 @@ from .layers_text_input import PretrainedEmbedding
 class LinearTextScores(nn.Module):
     """Scores of classes that are linear in the TF-IDF of a text's ids and in the mean of its word vectors.
 
-    scores = weight^T tfidf + pooled_weight^T mean + bias, where the mean is over the fixed vectors of a
-    `PretrainedEmbedding`, each word counted by its `pool_weights`.
+    scores = weight^T tfidf + vector_weight^T mean + bias, where the mean is over the fixed vectors of a
+    `PretrainedEmbedding`, each word counted by its `mean_weights`.
 
     Args:
         num_ids: Number V of ids.
         num_labels: Number of labels L.
         group_starts: First id of each group of ids; the TF-IDF vector of each group has length 1, see `tfidf`.
         num_rows: Number K of ids that have a weight, kept as int8; None: all V, in floats that training changes.
-        num_words: Number of first ids that are words with a vector; 0: there is no mean of vectors.
-        width: Width of these vectors.
+        width: Width of the word vectors; 0: their mean is not read.
     """
 
     inverse_document_frequency: torch.Tensor
     row_of_id: torch.Tensor | None
     weight: torch.Tensor
     weight_scales: torch.Tensor
-    pool_weights: torch.Tensor | None
+    vector_weight: torch.Tensor | None
 
     def __init__(
         self,
@@ -38,7 +37,6 @@ class LinearTextScores(nn.Module):
         num_labels: int,
         group_starts: list[int],
         num_rows: int | None = None,
-        num_words: int = 0,
         width: int = 0,
     ) -> None:
         super().__init__()
@@ -53,9 +51,8 @@ class LinearTextScores(nn.Module):
             self.register_buffer("row_of_id", torch.empty(num_ids, dtype=torch.int32))
             self.register_buffer("weight", torch.empty(rows, num_labels, dtype=torch.int8))
             self.register_buffer("weight_scales", torch.empty(rows))
-        self.register_buffer("pool_weights", torch.empty(num_words) if num_words else None)
-        if num_words:
-            self.pooled_weight = nn.Parameter(torch.empty(width, num_labels))
+        vector_weight = nn.Parameter(torch.empty(width, num_labels)) if width else None
+        self.register_parameter("vector_weight", vector_weight)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -65,9 +62,8 @@ class LinearTextScores(nn.Module):
         if self.row_of_id is not None:
             init.zeros_(self.row_of_id)
             init.zeros_(self.weight_scales)
-        if self.pool_weights is not None:
-            init.zeros_(self.pool_weights)
-            init.zeros_(self.pooled_weight)
+        if self.vector_weight is not None:
+            init.zeros_(self.vector_weight)
 
     def forward(
         self, input_ids: torch.Tensor, mask: torch.Tensor, words: PretrainedEmbedding | None = None
@@ -93,27 +89,27 @@ class LinearTextScores(nn.Module):
             added = values.unsqueeze(-1) * F.embedding(rows, self.weight)  # (B, n, L)
         else:
             added = (values * self.weight_scales[rows]).unsqueeze(-1) * self.weight[rows]
-        if self.pool_weights is None:
+        if self.vector_weight is None:
             return added
         assert words is not None
-        return added + self._pooled_contributions(ids, mask, words)
+        return added + self._mean_contributions(ids, mask, words, self.vector_weight)
 
-    def _pooled_contributions(self, ids: torch.Tensor, mask: torch.Tensor, words: PretrainedEmbedding) -> torch.Tensor:
+    def _mean_contributions(
+        self, ids: torch.Tensor, mask: torch.Tensor, words: PretrainedEmbedding, vector_weight: torch.Tensor
+    ) -> torch.Tensor:
         """Return what each word adds by way of the mean vector, (B, n, L); 0 at n-grams."""
-        assert self.pool_weights is not None
-        num_words = len(self.pool_weights)
-        is_word = mask & (ids < num_words)
+        is_word = mask & (ids < words.num_embeddings)
         # Behind the last column in which any text has a word there are n-grams alone, many of them.
         end = ids.size(1)
         if not torch.compiler.is_compiling():
             end = int(torch.where(is_word.any(dim=0))[0].max()) + 1 if bool(is_word.any()) else 0
         is_word, word_ids = is_word[:, :end], torch.where(is_word[:, :end], ids[:, :end], 0)
-        weights = self.pool_weights[word_ids] * is_word
+        weights = words.mean_weights[word_ids] * is_word
         total = weights.sum(dim=1, keepdim=True)
         weights = torch.where(total > 0, weights / total.clamp(min=torch.finfo(total.dtype).tiny), weights)
         with torch.autocast(ids.device.type, enabled=False):
-            vectors = words.look_up_fixed(word_ids).to(self.pooled_weight.dtype)  # (B, end, v)
-            added = weights.unsqueeze(-1) * (vectors @ self.pooled_weight)
+            vectors = words.look_up_fixed(word_ids).to(vector_weight.dtype)  # (B, end, v)
+            added = weights.unsqueeze(-1) * (vectors @ vector_weight)
         return F.pad(added, (0, 0, 0, ids.size(1) - end))
 
     @torch.no_grad()
@@ -123,15 +119,14 @@ class LinearTextScores(nn.Module):
         inverse_document_frequency: torch.Tensor,
         weight: torch.Tensor,
         bias: torch.Tensor,
-        pool_weights: torch.Tensor | None = None,
-        pooled_weight: torch.Tensor | None = None,
+        vector_weight: torch.Tensor | None = None,
     ) -> None:
         """Take the numbers of a linear classifier that reads K of the ids; its weights are rounded to int8.
 
         Args:
             ids: (K,) ids that it reads.
             inverse_document_frequency, weight, bias: (K,), (K, L) and (L,).
-            pool_weights, pooled_weight: (words,) and (v, L) of the mean of word vectors; None: there is none.
+            vector_weight: (v, L) weight of the mean of word vectors; None: it is not read.
 
         Raises:
             ValueError: another shape; a layer that keeps float weights.
@@ -144,10 +139,9 @@ class LinearTextScores(nn.Module):
         values = {"inverse_document_frequency": inverse_document_frequency, "weight_scales": scales, "weight": rounded}
         values = {name: F.pad(value, (0, 0) * (value.dim() - 1) + (1, 0)) for name, value in values.items()}
         values["bias"] = bias
-        if self.pool_weights is not None:
-            assert pool_weights is not None
-            assert pooled_weight is not None
-            values |= {"pool_weights": pool_weights, "pooled_weight": pooled_weight}
+        if self.vector_weight is not None:
+            assert vector_weight is not None
+            values["vector_weight"] = vector_weight
         for name, value in values.items():
             current = getattr(self, name)
             if value.shape != current.shape:

@@ -172,14 +172,12 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
 
     def _make_wide_part(self) -> LinearTextScores:
         config = self.config
-        has_vectors = config.trained_words is not None
         return LinearTextScores(
             config.vocab_size,
             config.num_labels,
             config.wide_group_starts,
             config.wide_ids,
-            num_words=config.num_words if has_vectors else 0,
-            width=config.word_dim if has_vectors else 0,
+            width=0 if config.trained_words is None else config.word_dim,
         )
 
     def _compute_wide_scores(

@@ -17,6 +17,7 @@ from ctxzoo.word_vectors.small_table import round_to_int8
 from ctxzoo.word_vectors.vectors import WordVectors
 
 SPECIAL_ROWS = 2  # padding and unknown
+FREQUENT = 1e-3  # the frequency at which a word counts half in a mean of vectors
 
 
 def select_frequent_words(words: Sequence[str], counts: npt.NDArray[np.int32], min_count: int) -> list[str]:
@@ -91,13 +92,13 @@ class FixedVectors:
         vectors: (words, dim) int8 vectors by id, 0 for words without one.
         scales: (dim,) factor of each column.
         differences: (trained words, dim) start of what training adds: 0, or for words without a vector a random one.
-        ranks: (words,) row of each word in the file of its vectors, from 0; -1: no vector.
+        mean_weights: (words,) weight of each word in a mean of vectors, `compute_mean_weights`.
     """
 
     vectors: torch.Tensor
     scales: torch.Tensor
     differences: torch.Tensor
-    ranks: npt.NDArray[np.int64]
+    mean_weights: torch.Tensor
 
 
 def build_fixed_vectors(
@@ -122,7 +123,22 @@ def build_fixed_vectors(
     generator = torch.Generator().manual_seed(seed)
     differences = factor * float(vectors.vectors.std()) * torch.randn(trained_words, vectors.dim, generator=generator)
     differences[torch.from_numpy(ranks[:trained_words] >= 0)] = 0.0
-    return FixedVectors(torch.from_numpy(rounded), factor * torch.from_numpy(scales), differences, ranks)
+    weights = torch.from_numpy(compute_mean_weights(ranks, len(vectors))).float()
+    return FixedVectors(torch.from_numpy(rounded), factor * torch.from_numpy(scales), differences, weights)
+
+
+def compute_mean_weights(ranks: npt.NDArray[np.int64], num_ranks: int) -> npt.NDArray[np.float64]:
+    """Return the weight of words in a mean of vectors, a / (a + p) for a word of frequency p (Arora et al. 2017).
+
+    Frequencies follow Zipf's law.
+
+    Args:
+        ranks: (words,) rank of each word by its frequency, from 0; below 0: no vector, and the weight 0.
+        num_ranks: Number of words that have a rank.
+    """
+    frequency = 1.0 / (np.maximum(ranks, 0) + 10.0) / (1.0 / (np.arange(num_ranks) + 10.0)).sum()
+    weights: npt.NDArray[np.float64] = np.where(ranks < 0, 0.0, FREQUENT / (FREQUENT + frequency))
+    return weights
 
 
 def add_special_token_rows(vectors: WordVectors) -> torch.Tensor:

@@ -479,8 +479,9 @@ def test_going_on_from_a_checkpoint_keeps_its_words_and_a_new_label_gets_a_new_h
     assert COMPLAINTS[0] in tokenizer.get_vocab()
     # The linear part is fitted to the new texts: it knows n-grams that the first ones do not have.
     before, after = (ctxzoo.pipeline(folder).model.wide for folder in (checkpoint, continued))
-    new = (after.inverse_document_frequency > 0) & (before.inverse_document_frequency == 0)
-    assert after.weight[new].any(dim=1).all()
+    new = (after.row_of_id > 0) & (before.row_of_id == 0)
+    assert new.any()
+    assert after.weight[after.row_of_id[new].long()].any(dim=1).all()
     assert after.weight.size(1) == 3
     capsys.readouterr()
     assert train(TEXTS, "--data", "first.csv", "--init_from", str(checkpoint), "--variant", "cnn") == 2

@@ -21,12 +21,11 @@ def build(name: str) -> Any:
     torch.manual_seed(0)
     model = head(config(**FIELDS, **own))
     table = model.get_input_embeddings()
-    table.init_from_vectors(
-        torch.randint(-127, 128, (20, 6), dtype=torch.int8), 0.01 * torch.rand(6), 0.1 * torch.randn(8, 6)
-    )
+    vectors = torch.randint(-127, 128, (20, 6), dtype=torch.int8)
+    table.init_from_vectors(vectors, 0.01 * torch.rand(6), 0.1 * torch.randn(8, 6), torch.rand(20))
     numbers = {"inverse_document_frequency": 1 + torch.rand(9), "weight": torch.randn(9, 3), "bias": torch.randn(3)}
-    pooled = {"pool_weights": torch.rand(20), "pooled_weight": torch.randn(6, 3)}
-    model.init_wide_part(torch.tensor([1, 3, 7, 12, 20, 21, 25, 27, 29]), **numbers, **pooled)
+    ids = torch.tensor([1, 3, 7, 12, 20, 21, 25, 27, 29])
+    model.init_wide_part(ids, **numbers, vector_weight=torch.randn(6, 3))
     return model.eval()
 
 
@@ -34,14 +33,14 @@ def test_rows_are_the_given_vectors_and_what_was_trained() -> None:
     table = PretrainedEmbedding(5, 2, trained_rows=3)
     differences = torch.tensor([[9.0, 9.0], [1.0, 2.0], [0.0, 0.0]])
     vectors = torch.tensor([[0, 0], [1, 2], [3, 4], [5, 6], [7, 8]], dtype=torch.int8)
-    table.init_from_vectors(vectors, torch.tensor([0.5, 2.0]), differences)
+    table.init_from_vectors(vectors, torch.tensor([0.5, 2.0]), differences, torch.ones(5))
     found = table(torch.tensor([[0, 1, 2, 4]]))[0]
     assert found.tolist() == [[0, 0], [1.5, 6.0], [1.5, 8.0], [3.5, 16.0]]  # padding is 0, and has no difference
     found.sum().backward()
     assert table.weight.grad is not None
     assert table.weight.grad.tolist() == [[0, 0], [1, 1], [1, 1]]
     with pytest.raises(ValueError, match=r"vectors of shape \(4, 2\); expected \(5, 2\)"):
-        table.init_from_vectors(vectors[:4], torch.ones(2), differences)
+        table.init_from_vectors(vectors[:4], torch.ones(2), differences, torch.ones(5))
 
 
 @pytest.mark.parametrize("name", HEADS)

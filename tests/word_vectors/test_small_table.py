@@ -13,6 +13,7 @@ from ctxzoo.models.tokenization_word import build_pre_tokenizer, pre_tokenize
 from ctxzoo.word_vectors.exchange import save_word2vec_binary
 from ctxzoo.word_vectors.small_table import SMALL, SMALL_TABLE, build_small_table, round_to_int8
 from ctxzoo.word_vectors.vectors import WordVectors, fingerprint_word_vectors, get_word_vectors_name, read_word_vectors
+from ctxzoo.word_vectors.vocabulary import compute_mean_weights
 
 
 def test_the_table_is_small_and_its_words_are_those_of_texts() -> None:
@@ -60,3 +61,11 @@ def test_gaps_are_filled_from_the_other_vectors(tmp_path: Path, capsys: pytest.C
         assert table["words"].tobytes().decode().split() == [*words[:5], "n't"]  # no digits, its rank behind the others
         assert table["vectors"].shape == (6, 4)
     assert "6 words, 1 of them from own" in capsys.readouterr().out
+
+
+def test_frequent_words_count_less_in_the_mean() -> None:
+    weights = compute_mean_weights(np.array([-1, 0, 10, 5_000, 37_999]), 38_000)
+    assert weights[0] == 0
+    assert np.all(np.diff(weights[1:]) > 0)
+    assert weights[1] < 0.15
+    assert weights[4] > 0.99

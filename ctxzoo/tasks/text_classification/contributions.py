@@ -84,7 +84,7 @@ def _compute_linear_contributions(model: Any, inputs: Any, num_labels: int) -> t
     wide = getattr(model, "wide", None)
     if wide is None:
         return np.zeros((num_labels, inputs["input_ids"].size(1))), np.zeros(num_labels)
-    words = None if wide.pool_weights is None else model.get_input_embeddings()
+    words = None if wide.vector_weight is None else model.get_input_embeddings()
     added = wide.position_contributions(inputs["input_ids"], inputs["attention_mask"].bool(), words)[0]
     return added.T.cpu().double().numpy(), wide.bias.cpu().double().numpy()
 

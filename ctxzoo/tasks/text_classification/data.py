@@ -37,7 +37,6 @@ from ctxzoo.tasks.text_classification.wide_start import (
     C_VALUES,
     PooledWords,
     WideStart,
-    compute_pool_weights,
     fit_wide_part,
 )
 from ctxzoo.word_vectors.start_vectors import StartVectors
@@ -256,6 +255,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         splits: Sequence[str],
         group_starts: Sequence[int],
         report_progress: Callable[[int, int], None] = lambda done, total: None,
+        words: PooledWords | None = None,
     ) -> WideStart:
         """Return the linear classifier of the TF-IDF of ids over these splits from which a wide part starts.
 
@@ -265,6 +265,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
                 of the model's config.
             report_progress: Function called with the number of fits that are done and their total, for a progress
                 display.
+            words: Word vectors whose mean is read too; None: the TF-IDF alone.
         """
         tokenizer = _require_word_tokenizer(self.tokenizer, "fit_wide_part")
         parts = [(self._encode_texts(split), self.rows(split)) for split in splits]
@@ -274,7 +275,6 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         if self.wide_rows is not None and len(labels) > self.wide_rows:
             rows = draw_rows_of_every_label(labels, self.wide_rows, self.seed)
             counts, labels = counts[rows], labels[rows]
-        words = self._build_pooled_words() if self.has_fixed_vectors else None
         return fit_wide_part(counts, labels, self.num_labels, group_starts, self.seed, costs, report_progress, words)
 
     def get_vectors_name(self) -> str:
@@ -386,13 +386,6 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         self._vectors = vectors
         further = self.vocabulary.select_further_words(vectors.words, words)
         return self.vocabulary.build_tokenizer([*words, *further], self.max_length)
-
-    def _build_pooled_words(self) -> PooledWords:
-        """Return the words whose mean vector the linear part reads."""
-        fixed = self.build_fixed_vectors()
-        assert self._vectors is not None
-        vectors = (fixed.vectors.float() * fixed.scales).double().numpy()
-        return PooledWords(vectors, compute_pool_weights(fixed.ranks, len(self._vectors)))
 
     def _warn_of_untrained_classes(self) -> None:
         if "train" not in self.splits:

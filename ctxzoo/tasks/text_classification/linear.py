@@ -34,10 +34,10 @@ from ctxzoo.tasks.text_classification.experiments import PROBLEM, TINY_ROWS, Tex
 from ctxzoo.tasks.text_classification.naive_bayes import compute_log_count_ratios
 from ctxzoo.tasks.text_classification.problem import TextClassification
 from ctxzoo.tasks.text_classification.splitting import draw_rows_of_every_label, get_labels
-from ctxzoo.tasks.text_classification.wide_start import compute_pool_weights
 from ctxzoo.training.remaining_time import RemainingTime
 from ctxzoo.word_vectors.small_table import SMALL
 from ctxzoo.word_vectors.vectors import read_word_vectors
+from ctxzoo.word_vectors.vocabulary import compute_mean_weights
 
 LINEAR_BASELINES = ("words_characters_svm", "bigram_naive_bayes", "bigram_nbsvm")  # of sentences
 DOCUMENT_BASELINES = ("words_svm", "bigram_nblr")
@@ -126,11 +126,11 @@ class WordVectorFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc,
 
     def fit(self, X: Sequence[str], y: object = None) -> WordVectorFeatures:
         self.vectors_ = read_word_vectors(SMALL)
-        self.weights_ = compute_pool_weights(np.arange(len(self.vectors_)), len(self.vectors_))
+        self.weights_ = compute_mean_weights(np.arange(len(self.vectors_)), len(self.vectors_))
         return self
 
     def transform(self, X: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return (texts, 200) the weighted mean of the vectors (`compute_pool_weights`), then their maximum."""
+        """Return (texts, 200) the weighted mean of the vectors (`compute_mean_weights`), then their maximum."""
         backend = build_pre_tokenizer(lower_case=True, pre_tokenizer=self.pre_tokenizer)
         features = np.zeros((len(X), 2 * self.vectors_.dim))
         for row, text in enumerate(X):

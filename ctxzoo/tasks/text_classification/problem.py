@@ -208,7 +208,8 @@ class TextClassification(Classification, TaskCommands):
             data.tokenizer.init_kwargs[RECORDED] = list(columns)
         if data.has_fixed_vectors:
             fixed = data.build_fixed_vectors()
-            task.model.get_input_embeddings().init_from_vectors(fixed.vectors, fixed.scales, fixed.differences)
+            table = task.model.get_input_embeddings()
+            table.init_from_vectors(fixed.vectors, fixed.scales, fixed.differences, fixed.mean_weights)
         else:
             set_word_vectors(task.model, data.build_vector_table())
         if start["naive_bayes"]:

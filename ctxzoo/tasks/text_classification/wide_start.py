@@ -32,7 +32,6 @@ Scores = npt.NDArray[np.float64]
 
 
 VECTOR_SCALE = 2.0  # of the mean of word vectors beside a TF-IDF of length 1
-FREQUENT = 1e-3  # the frequency at which a word counts half in the mean (Arora et al. 2017)
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,7 @@ class WideStart:
         weight: (K, L) weight of each of these ids for each of L labels.
         bias: (L,) bias of each of L labels.
         cost: Inverse regularization strength C with which the SVMs were fitted.
-        pool_weights: (words,) weight of each word in the mean of vectors; None: no vectors.
-        pooled_weight: (v, L) weight of each number of this mean for each label; None: no vectors.
+        vector_weight: (v, L) weight of each number of this mean for each label; None: no vectors.
     """
 
     ids: torch.Tensor
@@ -54,8 +52,7 @@ class WideStart:
     weight: torch.Tensor
     bias: torch.Tensor
     cost: float
-    pool_weights: torch.Tensor | None = None
-    pooled_weight: torch.Tensor | None = None
+    vector_weight: torch.Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -76,20 +73,6 @@ class PooledWords:
         total = np.asarray(weighted.sum(axis=1))
         means: Scores = (weighted @ self.vectors) / np.where(total > 0, total, 1.0)
         return means
-
-
-def compute_pool_weights(ranks: npt.NDArray[np.int64], num_ranks: int) -> Scores:
-    """Return the weight of words in a mean of vectors, a / (a + p) for a word of frequency p (Arora et al. 2017).
-
-    Frequencies follow Zipf's law.
-
-    Args:
-        ranks: (words,) rank of each word by its frequency, from 0; below 0: no vector, and the weight 0.
-        num_ranks: Number of words that have a rank.
-    """
-    frequency = 1.0 / (np.maximum(ranks, 0) + 10.0) / (1.0 / (np.arange(num_ranks) + 10.0)).sum()
-    weights: Scores = np.where(ranks < 0, 0.0, FREQUENT / (FREQUENT + frequency))
-    return weights
 
 
 def fit_wide_part(
@@ -140,15 +123,14 @@ def fit_wide_part(
     cost, factor = _choose_cost(features, labels, num_labels, seed, costs, report_progress, len(ids))
     scales = _compute_feature_scales(features, labels, len(ids))
     weight, bias = _fit_linear_svms(features, labels, num_labels, cost, scales)
-    pooled_weight = weight[len(ids) :] / spread[:, None]
+    vector_weight = weight[len(ids) :] / spread[:, None]
     return WideStart(
         ids=torch.from_numpy(ids).long(),
         inverse_document_frequency=torch.from_numpy(idf).float(),
         weight=torch.from_numpy(factor * weight[: len(ids)]).float(),
-        bias=torch.from_numpy(factor * (bias - center @ pooled_weight)).float(),
+        bias=torch.from_numpy(factor * (bias - center @ vector_weight)).float(),
         cost=cost,
-        pool_weights=None if words is None else torch.from_numpy(words.weights).float(),
-        pooled_weight=None if words is None else torch.from_numpy(factor * pooled_weight).float(),
+        vector_weight=None if words is None else torch.from_numpy(factor * vector_weight).float(),
     )
 
 
@@ -289,12 +271,20 @@ def initialize_wide_part(model: Any, data: Any, splits: tuple[str, ...], *, tell
     read = number if data.wide_rows is None else min(number, data.wide_rows)
     remaining = RemainingTime(f"linear part, fitted to {read:,} texts of {' and '.join(splits)}", "fits")
     tell = remaining.print_if_due if tell_time else (lambda done, total: None)
-    start = data.fit_wide_part(splits, model.config.wide_group_starts, tell)
+    start = data.fit_wide_part(splits, model.config.wide_group_starts, tell, _get_pooled_words(model))
     model.init_wide_part(
         start.ids,
         inverse_document_frequency=start.inverse_document_frequency,
         weight=start.weight,
         bias=start.bias,
-        pool_weights=start.pool_weights,
-        pooled_weight=start.pooled_weight,
+        vector_weight=start.vector_weight,
     )
+
+
+def _get_pooled_words(model: Any) -> PooledWords | None:
+    """Return the given word vectors of a model, whose mean its wide part reads; None where it has none."""
+    if model.wide.vector_weight is None:
+        return None
+    table = model.get_input_embeddings()
+    vectors = table.vectors.double() * table.scales.double()
+    return PooledWords(vectors.cpu().numpy(), table.mean_weights.double().cpu().numpy())

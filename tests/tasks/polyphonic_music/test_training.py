@@ -72,7 +72,7 @@ def test_music_of_ones_own_goes_the_whole_way(
     said = capsys.readouterr().out
     assert "own.jsonl: 20 pieces: 16 train, 2 validation, 2 test (" in said
     assert "/test.parquet --row 0 --output continued.mid" in said
-    assert "pipeline" not in said
+    assert "ctxzoo.pipeline(" in said
     (checkpoint,) = Path("runs").rglob("checkpoint")
     command = ["predict", str(checkpoint), "--file", "own.jsonl", "--output", "more.mid", "--steps", "3"]
     assert main(command) == 0

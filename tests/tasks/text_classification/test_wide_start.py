@@ -16,7 +16,6 @@ from ctxzoo.tasks.text_classification.naive_bayes import compute_log_count_ratio
 from ctxzoo.tasks.text_classification.wide_start import (
     PooledWords,
     compute_inverse_document_frequency,
-    compute_pool_weights,
     compute_tfidf,
     fit_wide_part,
 )
@@ -66,7 +65,7 @@ def test_the_layer_gives_the_margins_of_the_svms(labels: int) -> None:
     np.testing.assert_allclose(found, factor * expected, rtol=2e-3, atol=2e-3 if labels == 2 else 0.05)
 
 
-def test_the_mean_of_word_vectors_is_read_beside_tfidf(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_mean_of_word_vectors_is_read_beside_tfidf() -> None:
     counts, of_row = texts(60, 2)
     generator = np.random.default_rng(1)
     vectors, weights = generator.normal(size=(8, 3)), generator.random(8)
@@ -75,10 +74,11 @@ def test_the_mean_of_word_vectors_is_read_beside_tfidf(monkeypatch: pytest.Monke
 
     table = PretrainedEmbedding(8, 3, trained_rows=2)
     rounded, scales = round_to_int8(vectors.astype(np.float32))
-    table.init_from_vectors(torch.from_numpy(rounded), torch.from_numpy(scales), torch.randn(2, 3))
-    layer = LinearTextScores(20, 2, list(STARTS), num_rows=len(start.ids), num_words=8, width=3)
+    mean_weights = torch.from_numpy(weights).float()
+    table.init_from_vectors(torch.from_numpy(rounded), torch.from_numpy(scales), torch.randn(2, 3), mean_weights)
+    layer = LinearTextScores(20, 2, list(STARTS), num_rows=len(start.ids), width=3)
     layer.init_from_linear_classifier(
-        start.ids, start.inverse_document_frequency, start.weight, start.bias, start.pool_weights, start.pooled_weight
+        start.ids, start.inverse_document_frequency, start.weight, start.bias, start.vector_weight
     )
     found = layer(*ids_of(counts), table).detach().numpy()
 
@@ -95,37 +95,27 @@ def test_the_mean_of_word_vectors_is_read_beside_tfidf(monkeypatch: pytest.Monke
     factor = (found[:, 1] / expected).mean()
     np.testing.assert_allclose(found[:, 1], factor * expected, atol=0.03)
     np.testing.assert_allclose(found[:, 0], -found[:, 1], atol=1e-5)
-    monkeypatch.setattr(layer, "pool_weights", torch.zeros(8))
+    table.mean_weights.zero_()
     assert np.abs(layer(*ids_of(counts), table).detach().numpy() - found).max() > 0.1  # it does count
 
 
 def test_what_each_word_adds_by_its_vector_adds_up() -> None:
     torch.manual_seed(0)
-    layer = LinearTextScores(20, 3, list(STARTS), num_rows=0, num_words=8, width=4).double()
+    layer = LinearTextScores(20, 3, list(STARTS), num_rows=0, width=4).double()
     table = PretrainedEmbedding(8, 4, trained_rows=8).double()
     vectors = torch.randint(-127, 128, (8, 4), dtype=torch.int8)
-    table.init_from_vectors(vectors, torch.rand(4), torch.randn(8, 4))
-    pooled_weight, weights = torch.randn(4, 3, dtype=torch.float64), torch.rand(8, dtype=torch.float64)
+    vector_weight, weights = torch.randn(4, 3, dtype=torch.float64), torch.rand(8, dtype=torch.float64)
     weights[0] = 0.0
+    table.init_from_vectors(vectors, torch.rand(4), torch.randn(8, 4), weights)
     empty, bias = torch.zeros(0), torch.randn(3, dtype=torch.float64)
-    layer.init_from_linear_classifier(
-        torch.zeros(0, dtype=torch.long), empty, torch.zeros(0, 3), bias, weights, pooled_weight
-    )
+    layer.init_from_linear_classifier(torch.zeros(0, dtype=torch.long), empty, torch.zeros(0, 3), bias, vector_weight)
     ids = torch.tensor([[3, 5, 3, 13, 19], [15, 0, 0, 0, 0]])
     added = layer.position_contributions(ids, ids > 0, table)
     words = [3, 5, 3]
     mean = sum(weights[word] * vectors[word].double() * table.scales for word in words) / weights[words].sum()
-    torch.testing.assert_close(added.sum(dim=1), torch.stack([mean @ pooled_weight, torch.zeros(3).double()]))
+    torch.testing.assert_close(added.sum(dim=1), torch.stack([mean @ vector_weight, torch.zeros(3).double()]))
     assert added[0, 3:].abs().max() == 0  # n-grams have no vector
     torch.testing.assert_close(layer(ids, ids > 0, table), added.sum(dim=1) + bias)
-
-
-def test_frequent_words_count_less_in_the_mean() -> None:
-    weights = compute_pool_weights(np.array([-1, 0, 10, 5_000, 37_999]), 38_000)
-    assert weights[0] == 0
-    assert np.all(np.diff(weights[1:]) > 0)
-    assert weights[1] < 0.15
-    assert weights[4] > 0.99
 
 
 def test_groups_have_length_one_and_unknown_ids_count_for_nothing() -> None:
