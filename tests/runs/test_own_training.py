@@ -17,12 +17,16 @@ from tests.support.own_trainings import each_problem, own_experiment
 
 
 def splits_named(problem: Any, name: str) -> OwnSplits:
-    """Rows that are nowhere read, but for the last column of a regression, and whether questions have answers."""
+    """Rows of which nothing is read but the last column of a regression, names of tags, and answers of questions."""
     folder = Path("runs") / f"train_{problem.name.replace('-', '_')}" / name
     folder.mkdir(parents=True)
     rows = datasets.Dataset.from_dict({"a": [1.0], "b": [2.0]})
     if problem.name == "question-answering":
         rows = sample_squad(train=2, validation=1, test=1)["train"]
+    if problem.name == "token-classification":
+        tags = datasets.List(datasets.ClassLabel(names=["B-place", "O"]))
+        features = datasets.Features({"tokens": datasets.List(datasets.Value("string")), "tags": tags})
+        rows = datasets.Dataset.from_dict({"tokens": [["a", "b"]], "tags": [["O", "B-place"]]}, features=features)
     rows.to_parquet(folder / "train.parquet")
     return OwnSplits(folder=folder, lines=(), sizes={}, drawn=("validation", "test"))
 
