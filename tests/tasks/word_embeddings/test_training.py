@@ -178,7 +178,7 @@ def test_a_search_keeps_the_lowest_perplexity(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     space = {"learning_rate": (0.05, 1e-5)}
-    monkeypatch.setattr(WordEmbeddings, "search_space", lambda *_: space)
+    monkeypatch.setattr(WordEmbeddings, "build_search_space", lambda *_: space)
     command = ["train", "word-embeddings", "--data", "text.txt", "--min_count", "2", "--variant", "cbow", "--tune", "9"]
     assert main(command) == 0
     trials = read_results(Path("runs/results") / TRIALS)
