@@ -99,10 +99,8 @@ class LinearTextScores(nn.Module):
     ) -> torch.Tensor:
         """Return what each word adds by way of the mean vector, (B, n, L); 0 at n-grams."""
         is_word = mask & (ids < words.num_embeddings)
-        # Behind the last column in which any text has a word there are n-grams alone, many of them.
-        end = ids.size(1)
-        if not torch.compiler.is_compiling():
-            end = int(torch.where(is_word.any(dim=0))[0].max()) + 1 if bool(is_word.any()) else 0
+        # Not in a graph, whose sizes must not follow from values.
+        end = ids.size(1) if torch.compiler.is_compiling() else count_word_columns(is_word)
         is_word, word_ids = is_word[:, :end], torch.where(is_word[:, :end], ids[:, :end], 0)
         weights = words.mean_weights[word_ids] * is_word
         total = weights.sum(dim=1, keepdim=True)
@@ -149,6 +147,14 @@ class LinearTextScores(nn.Module):
             current.copy_(value)
         self.row_of_id.zero_()
         self.row_of_id[ids] = torch.arange(1, len(ids) + 1, dtype=torch.int32, device=self.row_of_id.device)
+
+
+def count_word_columns(is_word: torch.Tensor) -> int:
+    """Count the columns of a boolean (B, n) up to the last in which any text has a word, at least 1.
+
+    Behind them there are n-grams alone, many of them.
+    """
+    return int(torch.where(is_word.any(dim=0))[0].max()) + 1 if bool(is_word.any()) else 1
 
 
 def tfidf(

@@ -9,7 +9,7 @@ from transformers.utils import ModelOutput
 
 from .configuration_text import TextClassifierConfig, TextConfig
 from .layers_text_input import PretrainedEmbedding, RandomEmbedding, TextInput
-from .layers_wide import LinearTextScores
+from .layers_wide import LinearTextScores, count_word_columns
 from .modeling_base import ZooPreTrainedModel
 from .ops_inputs import check_word_ids, make_word_mask
 from .ops_words import classification_loss
@@ -205,9 +205,8 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         sums = self.config.deep_scale * scores + wide
         if not (self.training and self.config.wide_dropout):
             return sums
-        keeps_wide = (
-            torch.rand(len(scores), 1, device=scores.device) >= self.config.wide_dropout
-        )  # (B, 1): each text whole
+        # (B, 1): each text whole
+        keeps_wide = torch.rand(len(scores), 1, device=scores.device) >= self.config.wide_dropout
         return torch.where(keeps_wide, sums, scores)
 
     def _drop_ngrams(
@@ -215,8 +214,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Return ids and mask without the positions behind the last word, which the base model does not read."""
         is_word = (input_ids < self.config.num_words) & (input_ids > 0)  # (B, n)
-        # Behind the last column in which any text has a word; one place at least.
-        end = int(torch.where(is_word.any(dim=0))[0].max()) + 1 if bool(is_word.any()) else 1
+        end = count_word_columns(is_word)
         return input_ids[:, :end], None if attention_mask is None else attention_mask[:, :end]
 
 

@@ -161,7 +161,6 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         self._encoded: dict[str, EncodedTexts] = {}
         self._told: set[str] = set()
         self._vectors: WordVectors | None = None
-        self._fixed_vectors: FixedVectors | None = None
         self._num_trained_words = 0
 
     @classmethod
@@ -224,12 +223,10 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
     def build_fixed_vectors(self) -> FixedVectors:
         """Return the given vectors of all words, where `has_fixed_vectors`; they are rounded to int8."""
         tokenizer = _require_word_tokenizer(self.tokenizer, "build_fixed_vectors")
-        if self._fixed_vectors is None:
-            assert self._vectors is not None, "there are no given vectors"
-            self._fixed_vectors = build_fixed_vectors(
-                tokenizer, self._vectors, self._num_trained_words, self.seed, self.start_vectors.vectors_std
-            )
-        return self._fixed_vectors
+        assert self._vectors is not None, "there are no given vectors"
+        return build_fixed_vectors(
+            tokenizer, self._vectors, self._num_trained_words, self.seed, self.start_vectors.vectors_std
+        )
 
     def build_vector_table(self) -> torch.Tensor | None:
         """Return the vectors (num_ids, dim) that the table of words starts from, or None; see `StartVectors`.
