@@ -21,6 +21,7 @@ from ctxzoo.models.layers_higher_order_encoder import HigherOrderAttention
 from ctxzoo.models.layers_kernel_encoder import ImplicitKernelAttention, SpectralDensity, initial_frequency_variance
 from ctxzoo.models.layers_linear_encoder import EfficientAttention
 from ctxzoo.models.modeling_lama import LearnedContext, LowRankAttention
+from ctxzoo.models.ops_inputs import to_boolean_mask
 from ctxzoo.models.ops_words import masked_mean
 
 __all__ = [
@@ -244,7 +245,7 @@ def _make_mask(x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         return torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
     if mask.shape != x.shape[:2]:
         raise ValueError(f"mask has the shape {tuple(mask.shape)}; expected {tuple(x.shape[:2])}, that of the tokens")
-    return mask.bool()
+    return to_boolean_mask(mask, "mask")
 
 
 def _head_size(width: int, num_heads: int) -> int:

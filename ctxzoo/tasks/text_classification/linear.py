@@ -178,17 +178,13 @@ def build_linear_baseline(name: str, pre_tokenizer: PreTokenizerName = "whitespa
     words_of: dict[str, Any] = {"token_pattern": r"(?u)\S+", "ngram_range": (1, 2)}
     if pre_tokenizer != "whitespace":
         words_of |= {"token_pattern": None, "tokenizer": WordPreTokenizer(pre_tokenizer)}
-    if name == "words_characters_svm":
+    if name in ("words_characters_svm", VECTOR_BASELINE):
         words = TfidfVectorizer(**words_of, sublinear_tf=True)
-        characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
-        return make_pipeline(make_union(words, characters), LinearSVC(random_state=0))
-    if name == VECTOR_BASELINE:
-        words = TfidfVectorizer(**words_of, sublinear_tf=True)
-        characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
-        vectors = make_pipeline(
-            WordVectorFeatures(pre_tokenizer), StandardScaler(), FunctionTransformer(_divide_by_ten)
-        )
-        return make_pipeline(make_union(words, characters, vectors), LinearSVC(random_state=0))
+        parts: list[Any] = [words, TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)]
+        if name == VECTOR_BASELINE:
+            scaled = StandardScaler(), FunctionTransformer(_divide_by_ten)
+            parts.append(make_pipeline(WordVectorFeatures(pre_tokenizer), *scaled))
+        return make_pipeline(make_union(*parts), LinearSVC(random_state=0))
     if name == "bigram_naive_bayes":
         return make_pipeline(CountVectorizer(**words_of, binary=True), MultinomialNB())
     if name == "bigram_nbsvm":
