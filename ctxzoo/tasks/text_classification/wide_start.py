@@ -25,13 +25,13 @@ FOLDS = 3
 ROWS_AT_ONCE = 1_000
 MOST_ROWS_TO_CHOOSE = 10_000  # from so many training rows on more of them would hardly change which C is best
 FACTORS = (1e-2, 1e2)  # between which margins become log-odds
+VECTOR_SCALE = 2.0  # of the mean of word vectors beside a TF-IDF of length 1
+PRIOR_VARIANCE = 0.1  # of this mean, as a part of that of words drawn at random
+TINY = 1e-12
 
 Matrix = Any  # sparse.csr_matrix, whose package has no types
 Labels = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
-
-
-VECTOR_SCALE = 2.0  # of the mean of word vectors beside a TF-IDF of length 1
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,22 @@ class PooledWords:
         means: Scores = (weighted @ self.vectors) / np.where(total > 0, total, 1.0)
         return means
 
+    def compute_spread(self, counts: Matrix, means: Scores) -> Scores:
+        """Return (v,) the deviation of each number of the means (rows, v) of counts (rows, V), which is never near 0.
+
+        Means of texts of one form ("a good lamp of kind 7") hardly vary, and every other text would be far outside. So
+        a part of the variance is added that means of words at random would have, as many words as a text has.
+        """
+        weighted = counts[:, : len(self.weights)] @ sparse.diags(self.weights)
+        totals, squares = weighted.sum(axis=1), weighted.multiply(weighted).sum(axis=1)
+        # Words of unequal weights count as so many of equal ones, of which a mean varies as much.
+        num_words = np.asarray(totals) ** 2 / np.maximum(np.asarray(squares), TINY)
+        weights = self.weights / max(self.weights.sum(), TINY)
+        variance = weights @ (self.vectors - weights @ self.vectors) ** 2
+        prior = PRIOR_VARIANCE * variance / np.maximum(num_words, 1.0).mean()
+        spread: Scores = np.sqrt(means.var(axis=0) + prior + TINY)
+        return spread
+
 
 def fit_wide_part(
     counts: Matrix,
@@ -90,8 +106,9 @@ def fit_wide_part(
     A linear SVM for each class against the others (of two classes one is enough) reads the TF-IDF, each entry times the
     square root of how much its id speaks for or against the class, |r| of `compute_log_count_ratios`: halfway between
     plain TF-IDF and the NB-SVM of Wang and Manning (2012); and beside it the mean of the word vectors, each of its
-    numbers with mean 0 and deviation 1 / sqrt(v) over the texts. C is the one with the best accuracy on held-out folds;
-    the margins are scaled by the factor with which those of the held-out rows are the best log-odds of their labels.
+    numbers less its mean over the texts, divided by `PooledWords.compute_spread`. C is the one with the best accuracy
+    on held-out folds; the margins are scaled by the factor with which those of the held-out rows are the best log-odds
+    of their labels.
 
     Args:
         counts: (rows, V) sparse matrix: how often each of V token ids occurs in each training text.
@@ -111,14 +128,16 @@ def fit_wide_part(
     if len(present) < 2:
         raise ValueError(f"every training row has the label {present.tolist()}; a classifier needs two or more")
     ids = np.unique(counts.indices)
-    means = None if words is None else words.compute_means(counts)
+    center, spread, means = np.zeros(0), np.ones(0), None
+    if words is not None:
+        means = words.compute_means(counts)
+        center = means.mean(axis=0)
+        spread = words.compute_spread(counts, means) * np.sqrt(means.shape[1]) / VECTOR_SCALE
     # Columns of ids that no text contains would cost memory for every label.
     counts, starts = counts[:, ids], np.searchsorted(ids, group_starts).tolist()
     idf = compute_inverse_document_frequency(counts)
     features = compute_tfidf(counts, idf, starts)
-    center, spread = np.zeros(0), np.ones(0)
     if means is not None:
-        center, spread = means.mean(axis=0), (means.std(axis=0) + 1e-6) * np.sqrt(means.shape[1]) / VECTOR_SCALE
         features = sparse.hstack([features, sparse.csr_matrix((means - center) / spread)]).tocsr()
     cost, factor = _choose_cost(features, labels, num_labels, seed, costs, report_progress, len(ids))
     scales = _compute_feature_scales(features, labels, len(ids))
@@ -203,7 +222,7 @@ def _select_classes_to_fit(labels: Labels) -> npt.NDArray[np.int64]:
 
 def _compute_feature_scales(features: Matrix, labels: Labels, num_ids: int) -> Scores:
     """Return (fitted classes, columns) the square root of |r| of `compute_log_count_ratios`, and 1 behind the ids."""
-    tfidf = features[:, :num_ids]
+    tfidf = features if num_ids == features.shape[1] else features[:, :num_ids]
     present = _replace_entries(tfidf, np.ones(tfidf.nnz))
     ratios = compute_log_count_ratios(present, labels, _select_classes_to_fit(labels))
     rest = np.ones((len(ratios), features.shape[1] - num_ids))
@@ -249,12 +268,18 @@ def _split_into_folds(labels: Labels, seed: int) -> Iterator[tuple[npt.NDArray[n
 
 
 def _fit_score_scale(scores: Scores, labels: Labels) -> float:
-    """Return the factor of scores (rows, L) with which their softmax has the least cross-entropy on the labels."""
+    """Return the factor of scores (rows, L) with which their softmax has the least cross-entropy on the labels.
+
+    As Platt (1999) has it, the target of n rows is not 1 for their label but (n + 1) / (n + L): where no row is on the
+    wrong side, the factor would have no limit.
+    """
+    rest = 1 / (len(labels) + scores.shape[1])
+    targets = np.full(scores.shape, rest)
+    targets[np.arange(len(labels)), labels] += len(labels) * rest
 
     def cross_entropy(log_factor: float) -> float:
         logits = np.exp(log_factor) * scores
-        of_label = logits[np.arange(len(labels)), labels]
-        return float((logsumexp(logits, axis=1) - of_label).mean())
+        return float((logsumexp(logits, axis=1) - (targets * logits).sum(axis=1)).mean())
 
     bounds = tuple(np.log(bound) for bound in FACTORS)
     return float(np.exp(minimize_scalar(cross_entropy, bounds=bounds, method="bounded").x))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import sparse
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.svm import LinearSVC
 
 from ctxzoo.models.layers_text_input import PretrainedEmbedding
@@ -86,7 +86,11 @@ def test_the_mean_of_word_vectors_is_read_beside_tfidf() -> None:
     totals = weighted.sum(axis=1, keepdims=True)
     means = np.divide(weighted @ vectors, totals, out=np.zeros((60, 3)), where=totals > 0)
     assert (totals == 0).any()  # a text without a vector has the mean 0
-    means = (means - means.mean(axis=0)) / means.std(axis=0) / np.sqrt(3) * module.VECTOR_SCALE
+    parts = [row[row > 0] / row.sum() for row in weighted]
+    num_words = np.mean([max(1 / (part**2).sum(), 1) if len(part) else 1 for part in parts])
+    prior = np.cov(vectors, rowvar=False, aweights=weights, ddof=0).diagonal() / num_words
+    spread = np.sqrt(means.var(axis=0) + module.PRIOR_VARIANCE * prior)
+    means = (means - means.mean(axis=0)) / spread / np.sqrt(3) * module.VECTOR_SCALE
     tfidf = compute_tfidf(counts, compute_inverse_document_frequency(counts), STARTS)
     scale = np.sqrt(np.abs(compute_log_count_ratios((tfidf > 0).astype(float), of_row, [1])[0]))
     features = np.concatenate([(tfidf @ sparse.diags(scale)).toarray(), means], axis=1)
@@ -97,6 +101,18 @@ def test_the_mean_of_word_vectors_is_read_beside_tfidf() -> None:
     np.testing.assert_allclose(found[:, 0], -found[:, 1], atol=1e-5)
     table.mean_weights.zero_()
     assert np.abs(layer(*ids_of(counts), table).detach().numpy() - found).max() > 0.1  # it does count
+
+
+def test_texts_of_one_form_leave_a_spread() -> None:
+    vectors, weights = np.random.default_rng(0).normal(size=(6, 4)), np.ones(6)
+    counts = sparse.csr_matrix(np.tile([[1, 1, 0, 0, 2, 0]], (5, 1)))
+    words = PooledWords(vectors, weights)
+    spread = words.compute_spread(counts, words.compute_means(counts))
+    # The mean of 16 / 6 words varies by the variance of a word divided by so many.
+    np.testing.assert_allclose(spread**2, module.PRIOR_VARIANCE * vectors.var(axis=0) * 6 / 16, rtol=1e-6)
+    nothing = words.compute_spread(counts * 0, np.zeros((5, 4)))
+    assert np.isfinite(nothing).all()
+    assert (nothing > 0).all()
 
 
 def test_what_each_word_adds_by_its_vector_adds_up() -> None:
@@ -150,6 +166,14 @@ def test_scores_are_log_odds_of_texts_that_were_held_out() -> None:
         return float(-log_softmax(factor * scores, axis=1)[np.arange(200), of_row[400:]].mean())
 
     assert cross_entropy(1.0) < min(cross_entropy(0.4), cross_entropy(2.5))
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_rows_that_are_all_right_are_no_proof(labels: int) -> None:
+    of_row = np.arange(60) % labels
+    factor = module._fit_score_scale(np.eye(labels)[of_row] * 0.2, of_row)
+    probability = softmax(factor * 0.2 * np.eye(labels)[0])[0]
+    np.testing.assert_allclose(probability, 61 / (60 + labels), atol=1e-4)
 
 
 def test_a_class_without_a_row_never_wins() -> None:
