@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import datasets
 import numpy as np
@@ -33,8 +34,8 @@ class RowGroups:
         groups: Name of a split to (rows,) group numbers; rows of one group are never put into different splits.
         unit: Plural noun for the rows, such as "sentences".
         together: What rows of one group have in common, such as "the same text", for the line that reports the splits.
-        labels: (rows,) classes of the rows of "train", kept in proportion in every split that is drawn; None: no
-            classes.
+        labels: (rows,) classes of the rows of "train", kept in proportion in every split that is drawn; or (rows, L) 0
+            and 1 where a row may have several labels, whose rarest counts; None: no classes.
         label_names: Names of the classes.
         held_out: Fraction of the rows that each drawn split gets.
         in_order: Whether the rows are a running text: missing splits are then stretches at its end, nothing is drawn
@@ -176,8 +177,11 @@ def _split_rows(rows: RowGroups, drawn_names: Sequence[str], name: str) -> dict[
         )
     if rows.in_order:
         return _split_contiguously(number, drawn_names, rows.held_out)
+    labels = rows.labels
+    if labels is not None and labels.ndim == 2:
+        labels = choose_rarest_labels(labels)
     parts = draw_stratified_group_split(
-        rows.groups["train"], rows.labels, dict.fromkeys(drawn_names, rows.held_out), SPLIT_SEED
+        rows.groups["train"], labels, dict.fromkeys(drawn_names, rows.held_out), SPLIT_SEED
     )
     for split in ("train", *drawn_names):
         if not len(parts[split]):
@@ -232,6 +236,21 @@ def draw_stratified_group_split(
     return {name: np.flatnonzero(of_row == number) for number, name in enumerate(("train", *parts))}
 
 
+def count_label_rows(labels: npt.NDArray[Any], num_labels: int) -> npt.NDArray[np.int64]:
+    """Count the rows of each label, (L,), from classes (rows,), or from 0 and 1 (rows, L)."""
+    several = labels.ndim == 2
+    counts: npt.NDArray[np.int64] = labels.sum(axis=0) if several else np.bincount(labels, minlength=num_labels)
+    return counts.astype(np.int64)
+
+
+def choose_rarest_labels(labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the rarest label of each row, (rows,), of 0 and 1 (rows, L); L for a row without any."""
+    by_number = np.argsort(labels.sum(axis=0), kind="stable")
+    ordered = np.concatenate([labels[:, by_number], np.ones((len(labels), 1), labels.dtype)], axis=1)
+    rarest: npt.NDArray[np.int64] = np.append(by_number, labels.shape[1])[ordered.argmax(axis=1)]
+    return rarest
+
+
 def number_groups_by_key(keys: Mapping[str, Iterable[Hashable]]) -> dict[str, npt.NDArray[np.int64]]:
     """Return a group number for each row of each split: rows with equal keys get the same number, across splits."""
     seen: dict[Hashable, int] = {}
@@ -266,7 +285,10 @@ def _describe_split_sizes(rows: RowGroups, parts: Mapping[str, Rows], drawn_name
         return f"{rows.unit}: {sizes}"
     if rows.in_order:
         return f"{rows.unit}: {sizes} ({' and '.join(drawn_names)} cut from the end of the text, in its order)"
-    classes = "" if rows.labels is None else "every label in proportion, "
+    several = rows.labels is not None and rows.labels.ndim == 2
+    classes = (
+        "" if rows.labels is None else f"{'the rarest label of each row' if several else 'every label'} in proportion, "
+    )
     how = f"{' and '.join(drawn_names)} drawn from train with seed {SPLIT_SEED}, {classes}{rows.together} on one side"
     return f"{rows.unit}: {sizes} ({how})"
 
@@ -292,10 +314,13 @@ def _find_labels_missing_in_splits(rows: RowGroups, drawn_splits: Mapping[str, R
     """Yield each label that a drawn split lacks: the label, its number of rows, and what follows."""
     if rows.labels is None:
         return
-    numbers, counts = np.unique(rows.labels, return_counts=True)
-    for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-        without = [split for split, members in drawn_splits.items() if number not in rows.labels[members]]
-        if not without:
+    counts = count_label_rows(rows.labels, len(rows.label_names))
+    drawn_counts = {
+        split: count_label_rows(rows.labels[members], len(rows.label_names)) for split, members in drawn_splits.items()
+    }
+    for number, count in enumerate(counts.tolist()):
+        without = [split for split, of_split in drawn_counts.items() if not of_split[number]]
+        if not without or not count:
             continue
         if len(without) > 1:
             effect = "all in train: it is neither validated nor tested"

@@ -13,6 +13,11 @@ METRICS = {
     "calibration_error": Metric("calibration_error", "expected calibration error, 15 bins", is_score=False),
     "nll": Metric("loss", "negative log-likelihood (nats)", is_score=False),
 }
+SET_METRICS = {
+    "micro_f1": Metric("f1", "micro F1"),
+    "macro_f1": METRICS["macro_f1"],
+    "exact_match": Metric("exact_match", "exact match"),
+}
 CURVES = ("nll", "accuracy", "macro_f1", "calibration_error")
 DRAWN = {"accuracy": "accuracy", "macro_f1": "macro F1"}
 

@@ -24,9 +24,11 @@ TRANSFORMERS_NAMES = frozenset(
 
 # A configuration may be a stranger's: the sizes that it requests are checked before anything is built. These bounds are
 # far beyond every model of the zoo.
-LARGEST_COUNT = 100_000  # largest whole number without a bound of its own, and longest list of numbers
-LARGEST_TABLE = 100_000_000  # most rows of a table of words, items or others that data have, and longest list of names
+LARGEST_COUNT = 100_000  # largest whole number without a bound of its own, and longest list
+LARGEST_TABLE = 100_000_000  # most rows of a table of words
 LARGEST_FLOAT = 1e30  # largest number that may be a fraction; single precision ends at 3e38
+
+SEVERAL_LABELS = "multi_label_classification"  # transformers' problem_type where a text has any number of labels
 
 # The last version whose models had every field of `former_fields`.
 LAST_WITH_FORMER_FIELDS = "0.1.0.dev0+g5eb680cf6280"
@@ -43,6 +45,7 @@ class ZooConfig(PreTrainedConfig):
     precision holds them.
 
     Attributes:
+        takes_several_labels: Whether a head may give an input several labels, `problem_type` being `SEVERAL_LABELS`.
         largest: Upper bounds of integer fields by name, where they differ from `LARGEST_COUNT`; bounds of parent
             classes hold too.
         variants: Settings of the named variants of an architecture, by name; `of_variant` makes a configuration of one.
@@ -62,6 +65,7 @@ class ZooConfig(PreTrainedConfig):
     before_first_use: ClassVar[Callable[[], object] | None] = None
     # Likewise what returns the fields of a file of an earlier version in the names of today.
     of_today: ClassVar[Callable[[Mapping[str, Any]], dict[str, Any]] | None] = None
+    takes_several_labels: ClassVar[bool] = False
     largest: ClassVar[Mapping[str, int]] = MappingProxyType({"vocab_size": LARGEST_TABLE})
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
     nominal_sizes: ClassVar[Mapping[str, int]] = MappingProxyType({})
@@ -89,34 +93,33 @@ class ZooConfig(PreTrainedConfig):
         """Check that every number of every field lies within its bound.
 
         Raises:
-            ValueError: a number beyond its bound, or a list with more than `LARGEST_COUNT` numbers or `LARGEST_TABLE`
-                names.
+            ValueError: a number beyond its bound, or a list with more than `LARGEST_COUNT` entries.
         """
         bounds = self._merge_class_mappings("largest")
         for field in fields(self):  # type: ignore[arg-type, unused-ignore]
             value = getattr(self, field.name)
             values = value if isinstance(value, list) else [value]
-            most = LARGEST_TABLE if values and isinstance(values[-1], str) else LARGEST_COUNT
-            if len(values) > most:
-                raise ValueError(f"{field.name} has {len(values):,} entries; expected at most {most:,}")
+            if len(values) > LARGEST_COUNT:
+                raise ValueError(f"{field.name} has {len(values):,} entries; expected at most {LARGEST_COUNT:,}")
             for one in values:
                 if isinstance(one, (int, float)) and not isinstance(one, bool):
                     _check_number(field, one, bounds.get(field.name, LARGEST_COUNT))
 
     def validate_labels(self) -> None:
-        """Check that there are at least two labels, numbered from 0, for heads that choose one label.
+        """Check that there are at least two labels, numbered from 0, and a `problem_type` that the models have.
 
         Raises:
-            ValueError: fewer labels, other numbers, or a `problem_type` in which a text may have several labels.
+            ValueError: fewer labels, other numbers, or another `problem_type`.
         """
         if self.id2label is not None:
             _check_num_labels(len(self.id2label))
             if set(self.id2label) != set(range(len(self.id2label))):
                 raise ValueError(f"id2label has the keys {sorted(self.id2label)[:10]}; expected 0, 1 and so on")
-        if self.problem_type not in (None, "single_label_classification"):
+        several = (SEVERAL_LABELS,) if self.takes_several_labels else ()
+        if self.problem_type not in (None, "single_label_classification", *several):
             raise ValueError(
-                f"problem_type={self.problem_type!r}: the models of ctxzoo give one label of several; leave it out, or "
-                "set 'single_label_classification'"
+                f"problem_type={self.problem_type!r}: a {type(self).__name__} takes "
+                f"{' or '.join(map(repr, ('single_label_classification', *several)))}; set one, or leave it out"
             )
 
     def validate_padding(self) -> None:
@@ -140,6 +143,12 @@ class ZooConfig(PreTrainedConfig):
         for name in names:
             if (getattr(self, name) or 0) < 0:
                 raise ValueError(f"{name} must be 0 or above, got {getattr(self, name)}")
+
+    def check_probabilities(self, *names: str) -> None:
+        """Raise ValueError if one of the named fields is not from 0 to 1; None is allowed."""
+        for name in names:
+            if not 0 <= (getattr(self, name) or 0) <= 1:
+                raise ValueError(f"{name} must be from 0 to 1, or null; got {getattr(self, name)}")
 
     def check_dropout_rates(self, *names: str) -> None:
         """Raise ValueError if one of the named fields is no rate of dropout."""

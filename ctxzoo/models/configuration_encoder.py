@@ -96,10 +96,16 @@ class TextEncoderConfig(EncoderConfig):
         vocab_size: Size of the vocabulary, rows of the word table; 0: no table, models read `inputs_embeds` of
             `input_size` features.
         input_size: Number I of features of each step of `inputs_embeds`, where there are no words.
+        label_threshold, unsure_below: Probabilities from which a label of several is predicted, and below which a
+            prediction is unsure, as in `TextClassifierConfig`.
     """
+
+    takes_several_labels = True
 
     vocab_size: int = 0
     input_size: int = 1
+    label_threshold: float | None = None
+    unsure_below: float | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Set no padding id where there is no table of words."""
@@ -113,6 +119,7 @@ class TextEncoderConfig(EncoderConfig):
         return self.word_dim if self.vocab_size else self.input_size
 
     def validate_words(self) -> None:
-        """Check `input_size`, the width of rows of numbers, and `vocab_size`, 0 for no words."""
+        """Check `input_size`, the width of rows of numbers, `vocab_size`, 0 for no words, and thresholds."""
         self.check_at_least_one("input_size")
         self.check_not_negative("vocab_size")
+        self.check_probabilities("label_threshold", "unsure_below")

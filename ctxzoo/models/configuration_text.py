@@ -25,7 +25,7 @@ class TextConfig(ZooConfig):
             rows have a fixed int8 vector, `layers_text_input.PretrainedEmbedding` [ours]. None: no given vectors.
     """
 
-    largest = MappingProxyType({"embedding_seed": 2**63 - 1, "trained_words": LARGEST_TABLE})
+    largest = MappingProxyType({"embedding_seed": 2**63 - 1})
     nominal_sizes = MappingProxyType({"vocab_size": 2})
 
     vocab_size: int = 10_000
@@ -77,15 +77,21 @@ class TextClassifierConfig(TextConfig):
         wide_dropout: Rate at which the wide part is left out of a text's scores in training; 1: always, so that the
             network learns by itself [ours].
         deep_scale: Factor of the network's scores where those of the wide part are added [ours].
+        label_threshold: Probability from which a label is predicted where a text may have several; None: .5 [ours].
+        unsure_below: Probability of a prediction below which `ctxzoo predict --unsure auto` calls it unsure, chosen on
+            validation; None: not chosen [ours].
     """
 
-    largest = MappingProxyType(dict.fromkeys(("wide_buckets", "wide_char_buckets", "wide_ids"), LARGEST_TABLE))
+    takes_several_labels = True
+    largest = MappingProxyType({"wide_buckets": LARGEST_TABLE, "wide_char_buckets": LARGEST_TABLE})
 
     wide_buckets: int = 0
     wide_char_buckets: int = 0
     wide_ids: int | None = None
     wide_dropout: float | int = 0.0
     deep_scale: float | int = 1.0
+    label_threshold: float | None = None
+    unsure_below: float | None = None
 
     @property
     def num_words(self) -> int:
@@ -98,7 +104,8 @@ class TextClassifierConfig(TextConfig):
         return [0, self.vocab_size - self.wide_char_buckets] if self.wide_char_buckets else [0]
 
     def validate_wide(self) -> None:
-        """Check that the ids of the wide part fit the vocabulary, and its dropout rate and scale."""
+        """Check that the ids of the wide part fit the vocabulary, its dropout rate and scale, and thresholds."""
+        self.check_probabilities("label_threshold", "unsure_below")
         if not 0 <= self.wide_buckets < self.vocab_size:
             raise ValueError(
                 f"wide_buckets must be at least 0 and below vocab_size = {self.vocab_size}, got {self.wide_buckets}"

@@ -13,7 +13,7 @@ from torch import nn
 from transformers import PreTrainedModel
 from transformers.dynamic_module_utils import custom_object_save, get_class_from_dynamic_module
 
-from .configuration_base import ZooConfig
+from .configuration_base import SEVERAL_LABELS, ZooConfig
 from .ops_execution import refuse_jit_trace
 
 logger = logging.getLogger(__name__)
@@ -49,6 +49,11 @@ class ZooPreTrainedModel(PreTrainedModel):
 
     def post_init(self) -> None:
         """Refuse a model of too many numbers, draw its weights, and keep rebuilt tensors out of checkpoints."""
+        if self.config.problem_type == SEVERAL_LABELS and self.zoo_task not in (None, "text-classification"):
+            raise ValueError(
+                f"problem_type={SEVERAL_LABELS!r}: a {type(self).__name__} does {self.zoo_task}, and only texts may "
+                "have several labels; leave it out"
+            )
         # While a checkpoint is loaded, nothing has memory yet.
         numbers = sum(x.numel() for x in (*self.parameters(), *self.buffers()))
         if numbers > LARGEST_MODEL:

@@ -12,7 +12,7 @@ from .layers_text_input import PretrainedEmbedding, RandomEmbedding, TextInput
 from .layers_wide import LinearTextScores, count_word_columns
 from .modeling_base import ZooPreTrainedModel
 from .ops_inputs import check_word_ids, make_word_mask
-from .ops_words import classification_loss
+from .ops_words import text_classification_loss
 
 
 class TextPreTrainedModel(ZooPreTrainedModel):
@@ -66,7 +66,9 @@ class DocumentClassifierOutput(ModelOutput):
 
 
 class TextClassifierPreTrainedModel(TextPreTrainedModel):
-    """The base of the heads that give a text one label of several; a subclass says what `compute_logits` returns.
+    """The base of the heads that label texts; a subclass says what `compute_logits` returns.
+
+    A text has one label of several, or any number of them where the `problem_type` of the config says so.
 
     Attributes:
         output_class: Class of the output of `forward`, with `loss`, `logits`, `hidden_states`, `attentions` and the
@@ -107,10 +109,10 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         """Score the classes of each text; inputs as those of the base model.
 
         Args:
-            labels: (B,) classes of the texts.
+            labels: (B,) classes of the texts; where `problem_type` says that a text may have several, (B, L) 0 and 1.
 
         Returns:
-            An `output_class`, or a tuple of its fields. The loss is the cross-entropy in nats, mean over the batch,
+            An `output_class`, or a tuple of its fields. The loss is that of `text_classification_loss`, in nats,
             plus the `auxiliary_loss` where there is one; `hidden_states` and `attentions` on request, those of the base
             model.
 
@@ -140,7 +142,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         further = self.extra_outputs(outputs)
         loss = None
         if labels is not None:
-            loss = classification_loss(logits, labels)
+            loss = text_classification_loss(logits, labels, self.config.problem_type)
             auxiliary_loss = further.get("auxiliary_loss")
             if auxiliary_loss is not None:
                 loss = loss + auxiliary_loss

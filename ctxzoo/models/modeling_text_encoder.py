@@ -18,7 +18,7 @@ from .modeling_encoder import (
     EncoderStepsPreTrainedModel,
 )
 from .modeling_generation import StreamingLanguageModel
-from .ops_words import IGNORED, classification_loss, token_classification_loss
+from .ops_words import IGNORED, text_classification_loss, token_classification_loss
 
 
 class TextEncoderModel(EncoderModel):
@@ -100,11 +100,11 @@ class TextEncoderForSequenceClassification(EncoderPreTrainedModel):
         """Score the classes of each text; inputs as in `TextEncoderModel.forward`.
 
         Args:
-            labels: (B,) classes of the texts.
+            labels: (B,) classes of the texts; where `problem_type` says that a text may have several, (B, L) 0 and 1.
 
         Returns:
-            `logits` (B, L), and the `auxiliary_loss`, where there is one, without labels too. The loss is the
-            cross-entropy in nats, mean over the batch, plus the `auxiliary_loss`.
+            `logits` (B, L), and the `auxiliary_loss`, where there is one, without labels too. The loss is that of
+            `text_classification_loss`, in nats, plus the `auxiliary_loss`.
 
         Raises:
             ValueError: labels of another shape, or outside the classes; see also `TextEncoderModel.forward`.
@@ -119,7 +119,9 @@ class TextEncoderForSequenceClassification(EncoderPreTrainedModel):
             return_dict=True,
         )
         logits = self.classifier(outputs.pooler_output)  # (B, L)
-        loss = None if labels is None else classification_loss(logits, labels)
+        loss = None
+        if labels is not None:
+            loss = text_classification_loss(logits, labels, self.config.problem_type)
         return self.make_head_output(outputs, logits, loss, self.compute_penalty(outputs, logits.size(0)), return_dict)
 
 

@@ -104,6 +104,33 @@ def classification_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Ten
     return F.cross_entropy(logits, labels)
 
 
+def text_classification_loss(logits: torch.Tensor, labels: torch.Tensor, problem_type: str | None) -> torch.Tensor:
+    """Return the loss of a classifier of texts in nats, the mean over the batch, by the `problem_type` of its config.
+
+    Args:
+        logits: (B, L) scores of L classes.
+        labels: (B,) classes, 0 to L - 1; where a text may have several, (B, L) 0 and 1, whose binary cross-entropy is
+            taken, the mean over texts and labels.
+        problem_type: Type of the problem as transformers names it; None: one label for each text.
+
+    Raises:
+        ValueError: labels of another shape or type, or other values (read on the CPU only: on a device it would wait
+            for the queue).
+    """
+    if problem_type != "multi_label_classification":
+        return classification_loss(logits, labels)
+    if labels.shape != logits.shape:
+        raise ValueError(
+            f"labels must have shape {tuple(logits.shape)}, 0 or 1 for each label of each text, got "
+            f"{tuple(labels.shape)}"
+        )
+    if not (torch.compiler.is_compiling() or labels.is_cuda) and bool(((labels != 0) & (labels != 1)).any()):
+        raise ValueError(
+            f"labels must be 0 or 1 where a text may have several, got {torch.unique(labels).tolist()[:8]}"
+        )
+    return F.binary_cross_entropy_with_logits(logits, labels.to(logits.dtype))
+
+
 def token_classification_loss(
     logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor | None = None
 ) -> torch.Tensor:

@@ -13,6 +13,7 @@ from torchmetrics import MeanMetric, MetricCollection
 from torchmetrics.classification import MulticlassAccuracy, MulticlassCalibrationError, MulticlassF1Score
 from transformers import AutoConfig
 
+from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.training.task import Scores, ZooTask, select_model_inputs
 
 CALIBRATION_BINS = 15
@@ -52,9 +53,15 @@ class ClassificationScores(Scores):
         return {**percentages, "nll": float(self.nll.compute())}
 
 
-def label_fields(label_names: Sequence[str]) -> dict[str, dict[Any, Any]]:
-    """Return the fields of a config that name its labels; pipelines and cards show these names."""
-    return {"id2label": dict(enumerate(label_names)), "label2id": {name: i for i, name in enumerate(label_names)}}
+def label_fields(label_names: Sequence[str], *, several: bool = False) -> dict[str, Any]:
+    """Return the fields of a config that name its labels; pipelines and cards show these names.
+
+    Args:
+        label_names: Names of the labels.
+        several: Whether a text may have several of them, which is a `problem_type`.
+    """
+    names = {"id2label": dict(enumerate(label_names)), "label2id": {name: i for i, name in enumerate(label_names)}}
+    return {**names, "problem_type": SEVERAL_LABELS} if several else names
 
 
 class ClassificationTask(ZooTask):
@@ -72,6 +79,7 @@ class ClassificationTask(ZooTask):
             order, is replaced with a warning.
         label_smoothing: Label smoothing: fraction of the target probability spread evenly over all classes, 0 or more
             and below 1.
+        class_weights: Weight of each class in the loss of training, by the number of the class; None: 1.
 
     Raises:
         ValueError: see `ZooTask`; label_smoothing out of range; label_names without pretrained; when it runs, labels of
@@ -79,6 +87,7 @@ class ClassificationTask(ZooTask):
         NonFiniteLossError: see `ZooTask`; names the rows of the batch.
     """
 
+    class_weights: torch.Tensor | None
     monitor = "validation/accuracy"
     lower_is_better = ZooTask.lower_is_better | {"calibration_error"}
 
@@ -90,6 +99,7 @@ class ClassificationTask(ZooTask):
         model: Any = None,
         label_names: Sequence[str] | None = None,
         label_smoothing: float = 0.0,
+        class_weights: Sequence[float] | None = None,
         **optimizer_args: Any,
     ) -> None:
         if not 0 <= label_smoothing < 1:
@@ -97,6 +107,13 @@ class ClassificationTask(ZooTask):
         if label_names is not None and pretrained is None:
             raise ValueError("label_names without pretrained; put **label_fields(label_names) into model_config")
         super().__init__(model_config, pretrained, model=model, **optimizer_args)
+        if class_weights is not None and len(class_weights) != self.model.config.num_labels:
+            raise ValueError(
+                f"class_weights has {len(class_weights)} numbers; expected {self.model.config.num_labels}, one for "
+                "each label"
+            )
+        weights = None if class_weights is None else torch.tensor(class_weights, dtype=torch.float32)
+        self.register_buffer("class_weights", weights, persistent=False)
 
     def load_pretrained(self, pretrained: str) -> Any:
         """Load a model from a folder or the Hub, with a new head if its labels are not those of the task."""
@@ -104,19 +121,24 @@ class ClassificationTask(ZooTask):
         if label_names is None:
             return super().load_pretrained(pretrained)
         old_labels = read_labels_of_head(self.auto_class, pretrained)
-        if old_labels == list(label_names):
+        fields = self.build_label_fields(pretrained, label_names)
+        old_type = getattr(AutoConfig.from_pretrained(pretrained), "problem_type", None)
+        same_type = (old_type == SEVERAL_LABELS) == (fields.get("problem_type") == SEVERAL_LABELS)
+        if old_labels == list(label_names) and same_type:
             return super().load_pretrained(pretrained)
         model = self.auto_class.from_pretrained(
             pretrained,
             use_safetensors=True,
             dtype=torch.float32,  # to train in, whatever the checkpoint keeps
             ignore_mismatched_sizes=old_labels is not None,
-            **self.build_label_fields(pretrained, label_names),
+            **fields,
         )
         if old_labels is not None:
+            number = "any number" if old_type == SEVERAL_LABELS else "one"
+            each = "" if same_type else f", {number} for a text"
             warnings.warn(
-                f"the classification head of {pretrained} is for the labels {old_labels}; it is replaced by a "
-                f"new one for {list(label_names)}",
+                f"the classification head of {pretrained} is for the labels {old_labels}{each}; it is "
+                f"replaced by a new one for {list(label_names)}",
                 stacklevel=2,
             )
             _load_base_model_weights(model, self.auto_class.from_config(model.config))
@@ -152,9 +174,14 @@ class ClassificationTask(ZooTask):
         """Return the cross-entropy of the labels, plus the auxiliary loss of models that have one."""
         output = self._compute_model_output(batch)
         logits, labels = self.select_labelled_logits(output.logits.float(), batch["labels"])
-        loss = F.cross_entropy(logits, labels, label_smoothing=self.hparams["label_smoothing"])
+        loss = self.compute_label_loss(logits, labels)
         auxiliary_loss = output.get("auxiliary_loss")
         return loss if auxiliary_loss is None else loss + auxiliary_loss
+
+    def compute_label_loss(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Return the loss of logits (N, L) of examples with labels (N,), smoothed and weighed by class."""
+        smoothing = self.hparams["label_smoothing"]
+        return F.cross_entropy(logits, labels, weight=self.class_weights, label_smoothing=smoothing)
 
     def describe_examples(self, rows: list[int]) -> str:
         """Return a text that names the rows of a batch in the training split."""

@@ -103,7 +103,7 @@ class ZooTask(lightning.LightningModule, ABC):
     """
 
     auto_class: ClassVar[Any]  # of transformers, or an AutoHead: finds the head that the task trains
-    monitor: ClassVar[str]  # the score that tells a better epoch
+    monitor: str  # the score that tells a better epoch
     lower_is_better: ClassVar[frozenset[str]] = frozenset({"loss", "epoch_loss", "nll"})  # scores, without split
     default_optimizer: ClassVar[OptimizerArgs] = OptimizerArgs()
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from ctxzoo.hub.card_facts import make_sample_facts
@@ -16,13 +18,22 @@ from ctxzoo.hub.card_parts import (
     format_repo_id_line,
     format_text_assignment,
 )
-from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, describe_calibration, get_label_names
+from ctxzoo.hub.classification_facts import (
+    CURVES,
+    DRAWN,
+    METRICS,
+    SET_METRICS,
+    describe_calibration,
+    get_label_names,
+)
 from ctxzoo.hub.task_card import TaskCard, describe_vocabulary
-from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.metrics.label_scores import USUAL_THRESHOLD
+from ctxzoo.models.configuration_base import SEVERAL_LABELS, ZooConfig
 from ctxzoo.tasks.text_classification.contributions import explain_text
 from ctxzoo.tasks.text_classification.explanation import Explanation
 from ctxzoo.tasks.text_classification.explanation_picture import draw_token_weights
 from ctxzoo.tasks.text_classification.known_words import KnownWordsPipeline
+from ctxzoo.tasks.text_classification.prediction import classify_texts, drop_probabilities
 
 if TYPE_CHECKING:
     from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
@@ -54,11 +65,27 @@ with torch.no_grad():
     logits = model(**tokenizer(text, truncation=True, return_tensors="pt")).logits
 print(logits.softmax(dim=1))  # one probability for each label of model.config.id2label"""
 
+# Lines of these programs where a text may have several labels, in place of others.
+OF_SEVERAL = {
+    "print(model.config.id2label[int(logits.argmax())])": """\
+threshold = model.config.label_threshold or 0.5
+print([name for label, name in model.config.id2label.items() if logits[0, label].sigmoid() >= threshold])""",
+    "print(logits.softmax(dim=1))": "print(logits.sigmoid())",
+}
+
 AS_PIPELINE = """\
 from transformers import pipeline
 
 classifier = pipeline("text-classification", model=repo, trust_remote_code=True)
 print(classifier(text, truncation=True))  # no more words than it was trained on"""
+
+
+AS_PIPELINE_OF_SEVERAL = """\
+from transformers import pipeline
+
+classifier = pipeline("text-classification", model=repo, trust_remote_code=True, top_k=None)
+threshold = classifier.model.config.label_threshold or 0.5
+print([one["label"] for one in classifier(text, truncation=True) if one["score"] >= threshold])"""
 
 
 def _format_gold_label(example: Mapping[str, Any], template: str) -> str:
@@ -80,13 +107,13 @@ class TextClassificationCard(TaskCard):
         "Decisions about people without a person who looks, and texts of another kind or language than those "
         "of its training."
     )
-    metrics = METRICS
+    metrics = MappingProxyType({**METRICS, **SET_METRICS})
     headline = ("accuracy", "macro_f1")
     results_note = (
         "Percentages unless said otherwise, over the whole split. Macro F1 is the mean over the labels; of the "
         "calibration error, 0 is best."
     )
-    curves = CURVES
+    curves = (*CURVES, "micro_f1", "exact_match")
     drawn = DRAWN
     sample = make_sample_facts(
         "short reviews of invented things, negative or positive, half of which need the order of their words"
@@ -97,8 +124,11 @@ class TextClassificationCard(TaskCard):
 
     def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
         """Return the rows of the first table of a model card, from the config."""
+        several = config.problem_type == SEVERAL_LABELS
+        threshold = getattr(config, "label_threshold", None) or USUAL_THRESHOLD
+        each = f"any number of labels for each text, those of a probability of {threshold:g} or more"
         return [
-            ["task", "text classification, one label for each text"],
+            ["task", f"text classification, {each if several else 'one label for each text'}"],
             ["labels", ", ".join(map(format_code_span, get_label_names(config)))],
             *(
                 [["linear part", f"scores of {config.wide_buckets:,} hashed n-grams, added to those of the network"]]
@@ -107,12 +137,22 @@ class TextClassificationCard(TaskCard):
             ),
         ]
 
+    def choose_headline(self, metrics: Mapping[str, float]) -> tuple[str, ...]:
+        has_sets = any(name.endswith("/micro_f1") for name in metrics)
+        return ("micro_f1", "macro_f1") if has_sets else self.headline
+
     def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         """Return sentences of a model card on the limits of the model."""
-        yield (
-            f"It always gives one of its {config.num_labels} labels, also to a text that none of them fits, or that is "
-            "in another language than it was trained on."
-        )
+        if config.problem_type == SEVERAL_LABELS:
+            yield (
+                f"Each of its {config.num_labels} labels is given or not by itself; a text may get none of "
+                "them, and one in another language than it was trained on may get some."
+            )
+        else:
+            yield (
+                f"It always gives one of its {config.num_labels} labels, also to a text that none of them fits, or "
+                "that is in another language than it was trained on."
+            )
         yield from describe_calibration(metrics, "label")
         if set((config.id2label or {}).values()) == SENTIMENTS:
             texts = " and ".join(f'"{text}"' for text in TURNED)
@@ -128,14 +168,24 @@ class TextClassificationCard(TaskCard):
 
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         """Return the example programs of a model card."""
+        with_package, without_package = WITH_PACKAGE, WITHOUT_PACKAGE
+        as_pipeline = f"{AS_PIPELINE}\n# {[format_prediction(example, ('label', 'score'))]!r}"
+        if "labels" in example:
+            as_pipeline = f"{AS_PIPELINE_OF_SEVERAL}\n# {example['labels']!r}"
+            for line, of_several in OF_SEVERAL.items():
+                with_package = with_package.replace(line, of_several)
+                without_package = without_package.replace(line, of_several)
         return Snippets(
             example=f"{format_repo_id_line(repo_id)}\n{format_text_assignment('text', example['text'])}",
-            with_package=WITH_PACKAGE,
-            without_package=WITHOUT_PACKAGE,
-            as_pipeline=f"{AS_PIPELINE}\n# {[format_prediction(example, ('label', 'score'))]!r}",
+            with_package=with_package,
+            without_package=without_package,
+            as_pipeline=as_pipeline,
         )
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
+        if model.config.problem_type == SEVERAL_LABELS:
+            (found,) = classify_texts(model, tokenizer, [inputs["text"]])
+            return {"label": ", ".join(found["labels"]) or "no label", **drop_probabilities(found)}
         prediction: dict[str, Any] = KnownWordsPipeline(model=model, tokenizer=tokenizer)([inputs["text"]])[0]
         return prediction
 
@@ -150,8 +200,9 @@ class TextClassificationCard(TaskCard):
 
     def pick_split_example(self, data: TextClassificationDataModule, split: str) -> dict[str, Any]:
         """Return the first text of a split."""
-        row, label = int(data.rows(split)[0]), int(data.labels(split)[0])
-        return {"text": data.texts(split)[row]["text"], "gold": data.label_names[label]}
+        row, label = int(data.rows(split)[0]), data.labels(split)[0]
+        gold = [data.label_names[one] for one in (np.flatnonzero(label) if label.ndim else [label])]
+        return {"text": data.texts(split)[row]["text"], "gold": ", ".join(gold) or "no label"}
 
     def format_example(self, example: Mapping[str, Any]) -> list[str]:
         label = f"{example['label']}, score {example['score']:.4f}"

@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
+from ctxzoo.metrics.label_scores import USUAL_THRESHOLD
+from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.tasks.text_classification.explanation import Array, Explanation
@@ -55,6 +57,8 @@ def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) ->
     network, without_words = _integrate_gradients(model, tensors)
     linear, network = (_sum_by_word(values, spans, len(offsets)) for values in (linear, network))
 
+    several = model.config.problem_type == SEVERAL_LABELS
+    threshold = (getattr(model.config, "label_threshold", None) or USUAL_THRESHOLD) if several else None
     is_known = np.zeros(len(offsets), dtype=bool)
     known_words = [
         span[0] for index, span in zip(encoded["input_ids"][0], spans, strict=True) if index < len(tokenizer)
@@ -63,8 +67,10 @@ def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) ->
     return Explanation(
         text=text,
         probabilities={
-            model.config.id2label[label]: probability for label, probability in enumerate(logits.softmax(-1).tolist())
+            model.config.id2label[label]: probability
+            for label, probability in enumerate((logits.sigmoid() if several else logits.softmax(-1)).tolist())
         },
+        threshold=threshold,
         logits=logits.numpy(),
         offsets=offsets,
         is_known=is_known,

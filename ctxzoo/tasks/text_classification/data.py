@@ -18,12 +18,13 @@ from transformers import AutoTokenizer, TokenizersBackend
 from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
-from ctxzoo.data.own_splits import RowGroups
+from ctxzoo.data.own_splits import RowGroups, count_label_rows
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, check_tokenizer, encode_texts
 from ctxzoo.models.old_names import convert_settings
 from ctxzoo.models.tokenization_word import WordTokenizer, build_pre_tokenizer
 from ctxzoo.tasks.text_classification.known_words import TextVocabulary
+from ctxzoo.tasks.text_classification.label_sets import parse_class_weights
 from ctxzoo.tasks.text_classification.naive_bayes import count_ids, fit_naive_bayes_of_texts
 from ctxzoo.tasks.text_classification.reader import TextSplits, read_texts
 from ctxzoo.tasks.text_classification.splitting import (
@@ -49,7 +50,7 @@ MOST_UNKNOWN = 0.5  # of different words of the training texts; beyond, given ve
 
 
 class TextClassificationDataModule(BucketedDataModule[TextSplits]):
-    """Texts with one label each in bucketed batches.
+    """Texts with one label each, or with several, in bucketed batches.
 
     Splits: `train`, `validation` and `test`, see `TextSplitting`; training rows alone are divided (`divide`).
     A class without rows in `train` gives a warning.
@@ -60,7 +61,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
 
     A batch is a dict of `input_ids` (B, n), `attention_mask` (B, n), `labels` (B,) and `row` (B,), which counts in
     `texts(split)`; all int64. n is the longest of the batch, and 1 where no text has a known word; shorter texts are
-    padded on the right.
+    padded on the right. Where texts have several labels (`has_several_labels`), `labels` are 0 and 1, (B, L), int8.
 
     Args:
         dataset: Data to read: "sample" (generated texts), or a Hub id, folder or file, as `read_texts` takes it.
@@ -90,6 +91,11 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         known_labels: Label names of the model to be scored, in its order, as in `read_texts`; None: those of the data.
         divide: Whether data with a single split "train" is split into train, validation and test, unless `splitting`
             says how.
+        label_separator: Sign between several labels in one cell, as in `read_texts`; None: a cell is one label.
+        label_columns: Names of columns of 0 and 1, one for each label; None: there is one column of labels.
+        several_labels: Whether the model to be scored gives a text several labels; None: as the data say.
+        class_weights: Weights of the labels in `fit_wide_part`, as in `parse_class_weights`; None: 1.
+        objective: Name of the score by which `fit_wide_part` chooses C; None: accuracy, or micro_f1 of several labels.
 
     Raises:
         ValueError: max_length below 1; a wide_cost that is not above 0; both `tokenizer` and `init_from`; a tokenizer
@@ -118,6 +124,11 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         init_from: str | None = None,
         known_labels: Sequence[str] | None = None,
         divide: bool = True,
+        label_separator: str | None = None,
+        label_columns: Sequence[str] | None = None,
+        several_labels: bool | None = None,
+        class_weights: Sequence[str] | None = None,
+        objective: str | None = None,
     ) -> None:
         self.splitting = splitting or TextSplitting()
         super().__init__(
@@ -131,7 +142,9 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         )
         self.text_column = text_column
         self.label_column = label_column
-        self.known_labels = known_labels
+        self.known_labels, self.several_labels = known_labels, several_labels
+        self.label_separator, self.label_columns = label_separator, label_columns
+        self.class_weights, self.objective = class_weights, objective
         self.vocabulary = vocabulary or TextVocabulary()
         self.start_vectors = start_vectors or StartVectors()
         self.wide = wide
@@ -195,6 +208,17 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
     def label_names(self) -> list[str]:
         """The name of each label, in the order of their numbers."""
         return self.load_checked_data().label_names
+
+    @property
+    def has_several_labels(self) -> bool:
+        """Whether a text may have several labels, or none."""
+        return self.load_checked_data().has_several_labels
+
+    def compute_class_weights(self) -> list[float] | None:
+        """Return the weight of each label that `class_weights` asks for, from the rows of `train`; None: all 1."""
+        if self.class_weights is None:
+            return None
+        return parse_class_weights(self.class_weights, self.label_names, self.labels("train"))
 
     @property
     def num_labels(self) -> int:
@@ -272,7 +296,19 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         if self.wide_rows is not None and len(labels) > self.wide_rows:
             rows = draw_rows_of_every_label(labels, self.wide_rows, self.seed)
             counts, labels = counts[rows], labels[rows]
-        return fit_wide_part(counts, labels, self.num_labels, group_starts, self.seed, costs, report_progress, words)
+        weights = self.compute_class_weights()
+        return fit_wide_part(
+            counts,
+            labels,
+            self.num_labels,
+            group_starts,
+            self.seed,
+            costs,
+            report_progress,
+            words,
+            class_weights=None if weights is None else np.array(weights),
+            objective=self.objective,
+        )
 
     def get_vectors_name(self) -> str:
         """The name of the word vectors' file, one such as "word2vec.100d", or "learned"."""
@@ -295,7 +331,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         return self.get_split(self._get_rows_by_split(), split)
 
     def labels(self, split: str) -> npt.NDArray[np.int64]:
-        """Return the label of each of `rows(split)`."""
+        """Return the label of each of `rows(split)`, or 0 and 1 (rows, L) where a text may have several."""
         return get_labels(self.texts(split))[self.rows(split)]
 
     def count_truncated(self, split: str) -> int:
@@ -332,7 +368,16 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def read_dataset(self) -> TextSplits:
-        return read_texts(self.dataset, self.data_dir, self.text_column, self.label_column, self.known_labels)
+        return read_texts(
+            self.dataset,
+            self.data_dir,
+            self.text_column,
+            self.label_column,
+            self.known_labels,
+            label_separator=self.label_separator,
+            label_columns=self.label_columns,
+            several_labels=self.several_labels,
+        )
 
     def group_related_rows(self, checked: TextSplits) -> RowGroups:
         """Group the rows that must stay in one split."""
@@ -387,9 +432,13 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
     def _warn_of_untrained_classes(self) -> None:
         if "train" not in self.splits:
             return
-        trained = set(self.labels("train").tolist())
+        counts = {split: count_label_rows(self.labels(split), self.num_labels) for split in self.splits}
         for split in self.splits:
-            names = [self.label_names[label] for label in sorted(set(self.labels(split).tolist()) - trained)]
+            names = [
+                name
+                for name, trained, own in zip(self.label_names, counts["train"], counts[split], strict=True)
+                if own and not trained
+            ]
             if names:
                 warnings.warn(
                     f"{self.dataset!r}: no training row has the class {', '.join(map(repr, names))}, which {split!r} "

@@ -58,7 +58,14 @@ class TextData(DataArgs):
     Args:
         text_column: Names of text columns, joined in this order; null: the first usual name that is there, such as
             text.
-        label_column: Name of the label column; null: the first usual name that is there, such as label.
+        label_column: Name of the label column; null: the first usual name that is there, such as label. A column of
+            lists gives a text several labels.
+        label_separator: Sign between several labels of a text in one cell, such as ";" in "a;b"; null: a cell is one
+            label.
+        label_columns: Names of columns of 0 and 1, one for each label of which a text may have several; null: there is
+            one column of labels.
+        class_weights: Weights of the labels in training, in the network and the linear part: balanced, or pairs such as
+            spam:5; null: all labels weigh 1.
         folds: Number of cross-validation folds, which are drawn by the seed; null: the dataset's own splits.
         dev_share: Fraction of the training rows held out to select the best epoch; 0: none, and the last epoch is kept.
         dev_block: Number of consecutive rows that are held out together, so that related texts stay in one split; 1:
@@ -79,6 +86,9 @@ class TextData(DataArgs):
 
     text_column: tuple[str, ...] | None = None
     label_column: str | None = None
+    label_separator: str | None = None
+    label_columns: tuple[str, ...] | None = None
+    class_weights: tuple[str, ...] | None = None
     folds: int | None = number_field(None, Range(2))
     dev_share: float = number_field(DEV_SHARE, FRACTION)
     dev_block: int = number_field(1, SIZE)

@@ -100,6 +100,7 @@ class Explanation:
         num_ngrams: Number of hashed n-grams that were read, each contribution being divided evenly among the n-gram's
             words.
         num_cut_off: Number of known words beyond the tokenizer's limit, which were not read.
+        threshold: Probability from which labels are given to the text, any number of them; None: it has one label.
     """
 
     text: str
@@ -115,6 +116,15 @@ class Explanation:
     row_name: str = "head"
     num_ngrams: int = 0
     num_cut_off: int = 0
+    threshold: float | None = None
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels that the text is given, the most probable first: one, or any number of them."""
+        if self.threshold is None:
+            return [self.label]
+        given = [label for label, probability in self.probabilities.items() if probability >= self.threshold]
+        return sorted(given, key=lambda label: -self.probabilities[label])
 
     @property
     def label(self) -> str:
@@ -252,7 +262,7 @@ def _render_article(number: int, explanation: Explanation) -> list[str]:
         top_words = _render_top_words(explanation, contributions, format_signed)
         title = f"<h3>for <bdi>{_escape_html(label)}</bdi></h3> {top_words}"
         scale = _render_contribution_scale(contributions)
-        if label == explanation.label:
+        if label == explanation.label or label in explanation.labels:
             parts.append(f'<div class="row">{title}{scale}{_render_contributions(explanation, label)}</div>')
         else:
             text = _render_contributions(explanation, label, show_unread=False)
@@ -281,7 +291,8 @@ def _render_attention(explanation: Explanation) -> list[str]:
 
 
 def _render_predicted_label(explanation: Explanation) -> str:
-    return f"<bdi>{_escape_html(explanation.label)}</bdi> {explanation.score:.1%}"
+    parts = [f"<bdi>{_escape_html(label)}</bdi> {explanation.probabilities[label]:.1%}" for label in explanation.labels]
+    return ", ".join(parts) or f"no label (most probable: <bdi>{_escape_html(explanation.label)}</bdi>)"
 
 
 def _render_probabilities(explanation: Explanation) -> str:
@@ -298,6 +309,10 @@ def _render_probabilities(explanation: Explanation) -> str:
 def _write_notes(explanation: Explanation) -> list[str]:
     """Return lines on what the colours mean, and what the model did not read."""
     notes = []
+    if explanation.threshold is not None:
+        notes.append(
+            f"A text has any number of labels here: those with a probability of {explanation.threshold:.0%} or more."
+        )
     if explanation.no_known_word:
         notes.append(
             f"The model knows no word of this text, so nothing is coloured; {_describe_answer_source(explanation)}."

@@ -69,6 +69,7 @@ def draw_explanation(explanation: Explanation, out: str | Path, most_labels: int
         blocks = [
             (f"for {format_word_label(one)}", explanation.contributions_to(one)) for one, _ in labels[:most_labels]
         ]
+    given = [f"{format_word_label(one)} {explanation.probabilities[one]:.1%}" for one in explanation.labels]
     block_height = (pieces[-1].line + 2.8) * LINE
     top = 2 * MARGIN + (len(labels) + 1.6) * LINE
     height = top + len(blocks) * block_height + MARGIN
@@ -82,7 +83,7 @@ def draw_explanation(explanation: Explanation, out: str | Path, most_labels: int
         axes,
         MARGIN,
         1.4 * MARGIN,
-        f"{format_word_label(explanation.label)} {explanation.score:.1%}",
+        ", ".join(given) or "no label",
         size=15,
         weight="bold",
     )

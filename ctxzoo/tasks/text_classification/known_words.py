@@ -11,6 +11,8 @@ from transformers import TextClassificationPipeline
 
 from ctxzoo.data.notices import ROWS_FROM, format_count
 from ctxzoo.data.text_encoding import find_frequent_words
+from ctxzoo.metrics.label_scores import USUAL_THRESHOLD
+from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.models.old_names import with_old_arguments
 from ctxzoo.models.tokenization_base import PAD_TOKEN
 from ctxzoo.models.tokenization_word import (
@@ -58,8 +60,19 @@ class KnownWordsPipeline(TextClassificationPipeline):
     """transformers' pipeline, which reads no more words of a text than the training did, as `classify_texts`.
 
     It cuts texts at the `word_limit` of the tokenizer, where it has one; `truncation=False` reads them whole. Answers
-    to a text without a known word also have `no_known_word`: True.
+    to a text without a known word also have `no_known_word`: True. Of a model that gives a text several labels, the
+    answer to a text is the list of those at its threshold or above, unless `top_k` says how many.
     """
+
+    def __call__(self, inputs: Any, **options: Any) -> Any:
+        config = self.model.config
+        if config.problem_type != SEVERAL_LABELS or "top_k" in {**self._postprocess_params, **options}:
+            return super().__call__(inputs, **options)
+        threshold = getattr(config, "label_threshold", None) or USUAL_THRESHOLD
+        answers = super().__call__(inputs, top_k=None, **options)
+        several = not isinstance(inputs, (str, dict))
+        given = ([one for one in answer if one["score"] >= threshold] for answer in (answers if several else [answers]))
+        return next(given) if not several else list(given) if isinstance(answers, list) else given
 
     def preprocess(self, inputs: Any, **options: Any) -> Any:
         return super().preprocess(inputs, **{"truncation": self.tokenizer.word_limit is not None, **options})

@@ -18,8 +18,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, f1_score
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.metrics import accuracy_score, check_scoring, f1_score
+from sklearn.model_selection import GridSearchCV, KFold, train_test_split
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -31,6 +32,7 @@ from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.runs.experiment import Experiment, ModelArgs
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.experiments import PROBLEM, TINY_ROWS, TextData, TextStart
+from ctxzoo.tasks.text_classification.label_sets import BALANCED
 from ctxzoo.tasks.text_classification.naive_bayes import compute_log_count_ratios
 from ctxzoo.tasks.text_classification.problem import TextClassification
 from ctxzoo.tasks.text_classification.splitting import draw_rows_of_every_label, get_labels
@@ -56,6 +58,7 @@ FASTTEXT = ("fasttext", "fasttext_autotuned")  # need the package of that name
 AUTOTUNE_SECONDS, AUTOTUNE_THREADS = 60, 2
 C_VALUES = (0.0625, 0.25, 1.0, 4.0, 16.0)
 C_FOLDS = 3
+_SCORINGS = {"accuracy": "accuracy", "macro_f1": "f1_macro", "micro_f1": "f1_micro", "exact_match": "accuracy"}
 
 
 class WordPreTokenizer:
@@ -205,13 +208,40 @@ def build_linear_baseline(name: str, pre_tokenizer: PreTokenizerName = "whitespa
     raise ValueError(f"unknown linear baseline {name!r}; known: {', '.join(known)}")
 
 
+def choose_for_labels(model: Pipeline, *, several_labels: bool, objective: str | None, balanced: bool) -> Pipeline:
+    """Return an untrained tuned pipeline that gives texts several labels, looks for another score, or weighs labels.
+
+    Several labels are given by a classifier for each, as scikit-learn's `OneVsRestClassifier` has it; C is then the one
+    with the best micro F1 in three random folds.
+
+    Args:
+        model: Tuned pipeline of `build_linear_baseline`.
+        several_labels: Whether a text may have several labels, so that labels are (rows, L) 0 and 1.
+        objective: Score by which C is chosen: accuracy, macro_f1, or micro_f1 and exact_match of several labels; None:
+            the first, or micro_f1.
+        balanced: Whether each label weighs as much as the others, or, of several, as its absence.
+    """
+    *features, (step, search) = model.steps
+    (parameter,) = search.param_grid
+    classifier = search.estimator.set_params(**({"class_weight": "balanced"} if balanced else {}))
+    scoring: str | None = _SCORINGS[objective] if objective else None
+    if several_labels:
+        folds = KFold(C_FOLDS, shuffle=True, random_state=0)
+        grid = {f"estimator__{parameter}": list(C_VALUES)}
+        search = GridSearchCV(OneVsRestClassifier(classifier), grid, cv=folds, scoring=scoring or "f1_micro")
+    else:
+        search = GridSearchCV(classifier, {parameter: list(C_VALUES)}, cv=C_FOLDS, scoring=scoring)
+    return Pipeline([*features, (step, search)])
+
+
 def count_weights(model: Pipeline) -> int:
     """Count the numbers by which the classifier of a fitted `build_linear_baseline` weighs features and classes."""
     fitted = ("coef_", "intercept_", "feature_log_prob_", "class_log_prior_")
     classifier = getattr(model[-1], "best_estimator_", model[-1])
     if isinstance(classifier, FastText):
         return classifier.num_weights_
-    return sum(getattr(classifier, name).size for name in fitted if hasattr(classifier, name))
+    parts = getattr(classifier, "estimators_", [classifier])  # one for each label
+    return sum(getattr(part, name).size for part in parts for name in fitted if hasattr(part, name))
 
 
 def get_chosen_cost(model: Pipeline) -> float | None:
@@ -229,17 +259,21 @@ class LinearRun(CountedRun):
 
     Attributes:
         tell_time: Whether the expected duration of a long fit is printed.
+        several_labels: Whether a text may have several labels.
+        objective: Name of the score by which C is chosen, as in `choose_for_labels`; None: the usual one.
 
     Raises:
         ValueError: one of `folds` and `fold` without the other.
     """
 
     architecture = "linear"
-    reads = ("folds", "min_words", "train_rows", "pre_tokenizer", "dev_share", "dev_block")
-    columns = ("text_column", "label_column")
+    reads = ("folds", "min_words", "train_rows", "pre_tokenizer", "dev_share", "dev_block", "class_weights")
+    columns = ("text_column", "label_column", "label_separator", "label_columns")
     tiny_rows = TINY_ROWS
 
     tell_time: bool = False
+    several_labels: bool = False
+    objective: str | None = None
 
     def __post_init__(self) -> None:
         folds, fold = self.experiment.data.values()["folds"], self.experiment.fold
@@ -266,9 +300,17 @@ class LinearRun(CountedRun):
 
     def get_model_settings(self) -> Mapping[str, Any]:
         """Return settings of the baseline itself for the results file."""
-        pipeline = " ".join(repr(build_linear_baseline(self.experiment.model.variant, self.pre_tokenizer)).split())
+        pipeline = " ".join(repr(self.build_pipeline()).split())
         most = {} if self.max_rows is None else {"most_rows": self.max_rows}
         return {**most, "trained_on": " and ".join(self.trained_on), "pipeline": pipeline}
+
+    def build_pipeline(self) -> Pipeline:
+        """Build the untrained pipeline of the baseline."""
+        model = build_linear_baseline(self.experiment.model.variant, self.pre_tokenizer)
+        balanced = self.experiment.data.values()["class_weights"] == (BALANCED,)
+        if not (self.several_labels or self.objective or balanced):
+            return model
+        return choose_for_labels(model, several_labels=self.several_labels, objective=self.objective, balanced=balanced)
 
     def build_data_module(self) -> TextClassificationDataModule:
         words = build_word_tokenizer([], pre_tokenizer=self.pre_tokenizer)  # a baseline has words of its own
@@ -281,16 +323,27 @@ class LinearRun(CountedRun):
             training = training.select(
                 draw_rows_of_every_label(get_labels(training), self.max_rows, self.experiment.seed)
             )
-        model = build_linear_baseline(self.experiment.model.variant, self.pre_tokenizer)
+        model = self.build_pipeline()
         if self.tell_time:
             _report_search_time(model, f"linear model beside it, fitted to {format_count(len(training), 'texts')}")
-        model.fit(training["text"][:], training["label"][:])
+        model.fit(training["text"][:], get_labels(training))
 
         def score_split(split: str) -> dict[str, float]:
             testing = data.texts(split).select(data.rows(split))
-            labels, predicted = testing["label"][:], model.predict(testing["text"][:])
-            macro_f1 = f1_score(labels, predicted, average="macro", zero_division=0.0)
-            return {"accuracy": 100.0 * float(accuracy_score(labels, predicted)), "macro_f1": 100.0 * float(macro_f1)}
+            labels, predicted = get_labels(testing), model.predict(testing["text"][:])
+            if labels.ndim == 2:
+                # Labels that nobody has, nor is given, are not in the mean, as in `LabelSetScores`.
+                occurring = np.flatnonzero(labels.any(axis=0) | predicted.any(axis=0))
+                of = {"micro_f1": ("micro", None), "macro_f1": ("macro", occurring)}
+                scores = {
+                    name: f1_score(labels, predicted, average=average, labels=chosen, zero_division=0.0)
+                    for name, (average, chosen) in of.items()
+                }
+                scores["exact_match"] = accuracy_score(labels, predicted)
+            else:
+                macro_f1 = f1_score(labels, predicted, average="macro", zero_division=0.0)
+                scores = {"accuracy": accuracy_score(labels, predicted), "macro_f1": macro_f1}
+            return {name: 100.0 * float(score) for name, score in scores.items()}
 
         cost = get_chosen_cost(model)
         return SimpleModel(count_weights(model), score_split, {} if cost is None else {"chosen_C": cost})
@@ -307,13 +360,13 @@ def _report_search_time(model: Pipeline, description: str) -> None:
     search = model[-1]
     if not isinstance(search, GridSearchCV):
         return
-    remaining, fit_counter = RemainingTime(description, "fits"), count(1)
-    total = search.cv * len(next(iter(search.param_grid.values()))) + 1  # the last is that of all texts
+    remaining, fit_counter, score = RemainingTime(description, "fits"), count(1), check_scoring(search, search.scoring)
+    total = C_FOLDS * len(next(iter(search.param_grid.values()))) + 1  # the last is that of all texts
 
     def score_and_report(estimator: Any, inputs: Any, labels: Any) -> float:
         remaining.print_if_due(next(fit_counter), total)
-        accuracy: float = estimator.score(inputs, labels)
-        return accuracy
+        value: float = score(estimator, inputs, labels)
+        return value
 
     search.scoring = score_and_report
 

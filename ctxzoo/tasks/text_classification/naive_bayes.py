@@ -22,7 +22,7 @@ def compute_log_count_ratios(counts: Any, labels: npt.ArrayLike, classes: npt.Ar
 
     Args:
         counts: (rows, features) feature counts of texts, a scipy sparse matrix or an array.
-        labels: (rows,) class number of each row of `counts`.
+        labels: (rows,) class number of each row of `counts`; or (rows, L) 0 and 1 where a row may have several.
         classes: (C,) class numbers for which ratios are computed, each against all other classes.
 
     Returns:
@@ -32,10 +32,11 @@ def compute_log_count_ratios(counts: Any, labels: npt.ArrayLike, classes: npt.Ar
     ratios = []
     for label in np.asarray(classes):
         # A product, for rows taken out of a matrix of long texts would be a copy of it.
-        inside, outside = (rows.astype(np.float64) @ counts for rows in (of_rows == label, of_rows != label))
+        is_inside = of_rows[:, label] == 1 if of_rows.ndim == 2 else of_rows == label
+        inside, outside = (rows.astype(np.float64) @ counts for rows in (is_inside, ~is_inside))
         p, q = SMOOTHING + inside, SMOOTHING + outside
         ratios.append(np.log(p / p.sum()) - np.log(q / q.sum()))
-    return np.stack(ratios)
+    return np.reshape(ratios, (-1, counts.shape[1]))
 
 
 def fit_naive_bayes_of_means(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,18 +14,24 @@ from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
 from ctxzoo.hub.classification_facts import get_label_names
 from ctxzoo.hub.folder_files import TOKENIZER_FILES, read_json_object
 from ctxzoo.hub.saved_model import fetch_checkpoint_files
+from ctxzoo.metrics.label_scores import USUAL_THRESHOLD
+from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.tasks.text_classification.known_words import (
     NO_KNOWN_WORD,
     count_word_ids,
     describe_texts_without_known_words,
 )
+from ctxzoo.tasks.text_classification.label_sets import SEPARATORS
 
 if TYPE_CHECKING:
     from ctxzoo.models.tokenization_word import WordTokenizer
 
-RECORDED = "text_columns"  # entry of tokenizer_config.json: the columns that a training was told to read
+# Options of reading that a training was told, each with its entry of tokenizer_config.json.
+RECORDED = {"text_column": "text_columns", "label_separator": "label_separator", "label_columns": "label_columns"}
 LEFT_OUT = "words_left_out"
+UNSURE = "unsure"
+AUTO = "auto"  # the threshold that the training has chosen
 
 
 class TextAnswers:
@@ -38,6 +44,7 @@ class TextAnswers:
             text.
         batch_size: Number of texts in a batch.
         keeps_texts: Whether all texts are kept in the attribute `texts`, for writing an HTML page.
+        unsure_below: Probability below which a prediction is flagged as unsure; None: no prediction has a flag.
     """
 
     def __init__(
@@ -48,12 +55,16 @@ class TextAnswers:
         text_column: ColumnNames = None,
         batch_size: int = 32,
         keeps_texts: bool = False,
+        unsure_below: float | None = None,
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
         self.batch_size = batch_size
         self.keeps_texts = keeps_texts
         self.texts_of = TextsOfRows(text_column)
+        self.unsure_below = unsure_below
+        self.separator = choose_separator(get_label_names(model.config), tokenizer)
+        self.unsure = 0  # predictions so far
         self.texts: list[str] = []
         self.rows: list[int] = []  # of each text of a file so far, from 0
         self.known: list[bool] = []  # of each text so far, whether it has a known word
@@ -65,19 +76,23 @@ class TextAnswers:
         texts = self.texts_of(rows, stream.name, stream.kind == LINES)
         self.rows += [row for row, text in enumerate(texts, start=begin) if text is not None]
         predictions = iter(self.classify([text for text in texts if text is not None]))
-        return [None if text is None else _build_answer(next(predictions)) for text in texts]
+        return [
+            None if text is None else _build_answer(next(predictions), self.separator, self.unsure_below)
+            for text in texts
+        ]
 
     def classify(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         """Classify texts as `classify_texts` does, and count what `write_notes` reports."""
         if self.keeps_texts:
             self.texts += texts
         answers = classify_texts(self.model, self.tokenizer, texts, batch_size=self.batch_size)
+        self.unsure += sum(one["score"] < (self.unsure_below or 0) for one in answers)
         self.known += [NO_KNOWN_WORD not in one for one in answers]
         self.left_out += [one.get(LEFT_OUT, 0) for one in answers]
         return answers
 
     def write_notes(self) -> list[str]:
-        """Return a line on texts that are longer than the limit, and one on those without a known word, if any."""
+        """Return a line on texts longer than the limit, one on unsure ones, and one on those without a known word."""
         numbers = [number for number in self.left_out if number]
         unknown = describe_texts_without_known_words(self.known, self.rows)
         return [
@@ -90,8 +105,50 @@ class TextAnswers:
                 if numbers
                 else []
             ),
+            *(
+                [
+                    f"{self.unsure:,} of {format_count(len(self.known), 'texts')} have a probability below "
+                    f"{self.unsure_below:g}, unsure"
+                ]
+                if self.unsure_below is not None
+                else []
+            ),
             *([unknown] if unknown else []),
         ]
+
+
+def choose_separator(names: Sequence[str], tokenizer: Any) -> str:
+    """Return the sign between several labels in a cell: that of the training, or one that no label has."""
+    recorded = getattr(tokenizer, "init_kwargs", {}).get(RECORDED["label_separator"])
+    return recorded or next((one for one in SEPARATORS if not any(one in name for name in names)), SEPARATORS[0])
+
+
+def resolve_unsure(text: str | None, config: Any) -> float | None:
+    """Return the probability below which predictions are unsure, from what was typed for `--unsure`.
+
+    Args:
+        text: Typed text, a number from 0 to 1 or "auto"; None: nothing was typed.
+        config: Configuration of the model, whose `unsure_below` "auto" is.
+
+    Raises:
+        ValueError: neither; "auto" of a model without such a threshold.
+    """
+    if text is None:
+        return None
+    if text == AUTO:
+        if getattr(config, "unsure_below", None) is None:
+            raise ValueError(
+                "--unsure auto: the training of this checkpoint has chosen no threshold (no validation rows, all of "
+                "them right, or an earlier version); give a number, such as --unsure .7"
+            )
+        return float(config.unsure_below)
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ValueError(f"--unsure {text}: expected a probability from 0 to 1, or {AUTO}")
+    return value
 
 
 def classify_texts(
@@ -99,10 +156,12 @@ def classify_texts(
 ) -> list[dict[str, Any]]:
     """Classify texts; return for each the most probable `label`, its `score`, and all `probabilities` by label.
 
+    Where a text may have several labels, `labels` are those whose probability is at the model's threshold or above, the
+    most probable first, and `score` is the probability that the least sure of them, given or not, is right.
     Texts are cut at the `word_limit` of the tokenizer, where it has one; those that are longer also have
     `words_left_out`, the number of known words behind it. Those without a known word have `no_known_word`.
     """
-    limited = tokenizer.word_limit is not None
+    limited, several = tokenizer.word_limit is not None, model.config.problem_type == SEVERAL_LABELS
     names = get_label_names(model.config)
     answers: list[dict[str, Any]] = [{}] * len(texts)
     # Texts of nearly the same length share a batch, so that little is padded.
@@ -119,18 +178,43 @@ def classify_texts(
                 name: torch.tensor([ids or [empty] for ids in words[name]], device=model.device)
                 for name, empty in filler.items()
             }
-            probabilities = model(**inputs).logits.float().softmax(dim=1).cpu().tolist()
+            logits = model(**inputs).logits.float()
+            probabilities = (logits.sigmoid() if several else logits.softmax(dim=1)).cpu().tolist()
             beyond = words["num_truncated_tokens"] if limited else [0] * len(rows)
             for row, of_labels, ids, left_out in zip(rows, probabilities, words["input_ids"], beyond, strict=True):
-                best = max(range(len(names)), key=of_labels.__getitem__)
+                by_name = dict(zip(names, of_labels, strict=True))
                 answers[row] = {
-                    "label": names[best],
-                    "score": of_labels[best],
-                    "probabilities": dict(zip(names, of_labels, strict=True)),
+                    **(
+                        choose_labels(by_name, getattr(model.config, "label_threshold", None))
+                        if several
+                        else _choose_label(by_name)
+                    ),
+                    "probabilities": by_name,
                     **({LEFT_OUT: left_out} if left_out else {}),
                     **({} if count_word_ids(ids, tokenizer) else {NO_KNOWN_WORD: True}),
                 }
     return answers
+
+
+def _choose_label(probabilities: Mapping[str, float]) -> dict[str, Any]:
+    """Return the most probable `label` and its `score`."""
+    label = max(probabilities, key=probabilities.__getitem__)
+    return {"label": label, "score": probabilities[label]}
+
+
+def choose_labels(probabilities: Mapping[str, float], threshold: float | None) -> dict[str, Any]:
+    """Return the `labels` from a threshold on, the most probable first, and the probability of the least sure decision.
+
+    Args:
+        probabilities: Probability of each label, by name.
+        threshold: Probability from which a label is given; None: .5.
+    """
+    threshold = USUAL_THRESHOLD if threshold is None else threshold
+    given = sorted(
+        (name for name, one in probabilities.items() if one >= threshold), key=lambda name: -probabilities[name]
+    )
+    score = min(one if one >= threshold else 1 - one for one in probabilities.values())
+    return {"labels": given, "score": score}
 
 
 def drop_probabilities(answer: dict[str, Any]) -> dict[str, Any]:
@@ -138,22 +222,37 @@ def drop_probabilities(answer: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in answer.items() if name != "probabilities"}
 
 
-def read_text_columns(checkpoint: str) -> list[str] | None:
-    """Return the columns of texts that the training of a checkpoint was told to read; None: the usual one.
+def read_recorded_columns(checkpoint: str) -> dict[str, Any]:
+    """Return by name the options of reading that the training of a checkpoint was told, those of `RECORDED`.
 
     Raises:
         OSError, ValueError: There is no such checkpoint, or it is damaged.
     """
     name = TOKENIZER_FILES[1]
-    return read_json_object(fetch_checkpoint_files(checkpoint, name) / name).get(RECORDED)
+    content = read_json_object(fetch_checkpoint_files(checkpoint, name) / name)
+    return {option: content[entry] for option, entry in RECORDED.items() if content.get(entry)}
 
 
-def _build_answer(prediction: dict[str, Any]) -> Answer:
-    label_fields = {"predicted_label": prediction["label"], "predicted_probability": prediction["score"]}
+def _build_answer(prediction: dict[str, Any], separator: str, unsure_below: float | None) -> Answer:
+    """Return the answer to a row from a prediction of `classify_texts`.
+
+    Args:
+        prediction: Prediction for the text of the row.
+        separator: Sign between several labels in one cell of a CSV file.
+        unsure_below: Probability below which the row is flagged as `unsure`; None: rows have no flag.
+    """
+    label_fields: dict[str, Any] = {"predicted_probability": prediction["score"]}
+    if "labels" in prediction:
+        label_fields = {"predicted_labels": prediction["labels"], **label_fields}
+        in_cell = {"predicted_labels": separator.join(prediction["labels"])}
+    else:
+        label_fields = {"predicted_label": prediction["label"], **label_fields}
+        in_cell = {}
+    unsure = {} if unsure_below is None else {UNSURE: prediction["score"] < unsure_below}
     unread = {LEFT_OUT: prediction.get(LEFT_OUT, 0), NO_KNOWN_WORD: NO_KNOWN_WORD in prediction}
     probability_fields = {f"probability_{name}": value for name, value in prediction["probabilities"].items()}
     return Answer(
-        fields={**label_fields, "probabilities": prediction["probabilities"], **unread},
-        cells=[{**label_fields, **probability_fields, **unread}],
-        alone=drop_probabilities(prediction),
+        fields={**label_fields, **unsure, "probabilities": prediction["probabilities"], **unread},
+        cells=[{**label_fields, **in_cell, **unsure, **probability_fields, **unread}],
+        alone={**drop_probabilities(prediction), **unsure},
     )

@@ -55,7 +55,8 @@ LINEAR = "words_characters_svm_tuned"
 LINEAR_NAME = "a tuned linear SVM on TF-IDF of words and characters"
 _NUMBER = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*")
 _OF_THE_DATA_MODULE = ("vectors_std", "vector_words", "word2vec_dim", "word2vec_epochs", "word_vectors")
-_OF_ALL_DATA = ("dataset", "rows", "named", "text_column", "label_column", "folds")
+_OF_LABELS = ("label_column", "label_separator", "label_columns")
+_OF_ALL_DATA = ("dataset", "rows", "named", "text_column", *_OF_LABELS, "folds")
 
 
 class TextClassification(Classification, TaskCommands):
@@ -72,12 +73,14 @@ class TextClassification(Classification, TaskCommands):
         *("pre_tokenizer", "lower_case", "min_word_count", "ngram_order", "ngram_buckets", "char_ngrams"),
         *("char_ngram_buckets", "vectors_std", "word2vec_dim", "word2vec_epochs", "naive_bayes", "zeroed", "wide"),
     )
-    in_help = ("text_column", "label_column", "max_length", "min_word_count", "word_dim", "dropout")
+    in_help = ("text_column", *_OF_LABELS, "class_weights", "max_length", "min_word_count", "word_dim", "dropout")
     of_recipes = ("folds", "dev_share", "dev_block", "train_rows")
     called = '"..."'
     evaluate_options = (
         TEXT_COLUMN,
         Option("label_column", "default: label or the like"),
+        Option("label_separator", "between several labels in one cell; default: that of the training"),
+        Option("label_columns", "of 0 and 1, one for each label; default: those of the training", many=True),
         Option("folds", "of the cross-validation that the checkpoint is from", parse_positive_number),
         Option("fold", "which of them, from 0", int),
         Option("fold_seed", "of the folds", int),
@@ -86,6 +89,7 @@ class TextClassification(Classification, TaskCommands):
     predict_options = (
         TEXT,
         TEXT_COLUMN,
+        Option("unsure", "probability below which labels are flagged as unsure, or auto: as the training has chosen"),
         Option("explain", "page (.html), or picture of one text (.png), of which words decided", Path),
     )
 
@@ -144,9 +148,12 @@ class TextClassification(Classification, TaskCommands):
         from ctxzoo.tasks.text_classification.splitting import get_labels, group_equal_texts
 
         data: Any = experiment.data
-        names: dict[str, Any] = {"text_column": data.text_column, "label_column": data.label_column}
+        names: dict[str, Any] = {"text_column": data.text_column, **{name: getattr(data, name) for name in _OF_LABELS}}
         data_dir = experiment.run.data_dir
-        splits, origin = load_splits_of_files(data.dataset, files, lambda source: load_texts(source, data_dir, **names))
+        to_load = {name: value for name, value in names.items() if name != "label_separator"}
+        splits, origin = load_splits_of_files(
+            data.dataset, files, lambda source: load_texts(source, data_dir, **to_load)
+        )
         checked = check_texts(splits, **names, origin=origin, any_labels=True)
         for name, split in checked.splits.items():
             _refuse_numeric_texts(origin[name], split["text"][:])
@@ -155,7 +162,9 @@ class TextClassification(Classification, TaskCommands):
         both = (np.concatenate([one[name] for name in checked.splits]) for one in (grouped.groups, labels))
         note_contradictory_labels(", ".join(dict.fromkeys(origin.values())), *both)
         label = datasets.ClassLabel(names=checked.label_names)
-        splits = {name: split.cast_column("label", label) for name, split in checked.splits.items()}
+        splits = checked.splits
+        if not checked.has_several_labels:
+            splits = {name: split.cast_column("label", label) for name, split in splits.items()}
         return OwnRows(splits=splits, **vars(grouped))
 
     def build_data_module(self, experiment: Experiment) -> Any:
@@ -170,24 +179,30 @@ class TextClassification(Classification, TaskCommands):
         options: dict[str, Any] = {"data_dir": experiment.run.data_dir, "seed": experiment.seed}
         if start["init_from"] is not None:
             continued_values = {name: value for name, value in data.values().items() if name in OF_A_CONTINUATION}
+            continued_values["class_weights"] = data.class_weights
             return {**options, **continued_values, "init_from": start["init_from"]}
         if not data.rows:
             columns = data.get_reported_values()["text_column"]
-            options |= {"text_column": columns, "label_column": data.label_column}
+            options |= {"text_column": columns, **{name: getattr(data, name) for name in _OF_LABELS}}
         if experiment.fold is not None:
             options |= {"folds": data.folds, "fold": experiment.fold}
         is_document = data.folds is None and not data.rows
         options |= {"eval_batch_size": 64} if is_document else {}
         options |= {name: value for name, value in data.values().items() if name not in _OF_ALL_DATA}
+        options["objective"] = None if experiment.trainer.monitor == "nll" else experiment.trainer.monitor or None
         linear = {name: start[name] for name in ("wide", "wide_rows", "wide_cost", *_OF_THE_DATA_MODULE)}
         seeds = {"fold_seed": DEV_SEED if is_document else experiment.seed, "train_seed": experiment.seed}
         return {**options, **linear, **seeds}
 
     def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
         """Build the complete config of a new model, from a DataModule after `setup`."""
+        from ctxzoo.training.classification import label_fields
+
         config = super().build_model_config(experiment, data)
         if config.get("linear_mean"):
             config["ngram_buckets"] = experiment.data.values()["ngram_buckets"]
+        if data.has_several_labels:
+            config |= label_fields(data.label_names, several=True)
         # With a seed of their own, frozen vectors would be drawn again and no checkpoint would hold those given.
         has_vectors = experiment.start.values()["word_vectors"] is not None
         has_vectors = has_vectors and "embedding_seed" in _get_config_fields(experiment.model.architecture)
@@ -201,11 +216,18 @@ class TextClassification(Classification, TaskCommands):
         from ctxzoo.tasks.text_classification.wide_start import has_wide_part, initialize_wide_part
         from ctxzoo.word_vectors.vocabulary import overwrite_word_vector_columns, set_word_vectors
 
+        check_objective(experiment.trainer.monitor, several=data.has_several_labels)
+        if data.has_several_labels and experiment.start.values()["naive_bayes"]:
+            raise ValueError(
+                "--naive_bayes needs one label for each text, and texts may have several here; leave it out"
+            )
         task: Any = super().build_module(experiment, data, processes)
-        start, columns = experiment.start.values(), experiment.data.values()["text_column"]
-        data.tokenizer.init_kwargs.pop(RECORDED, None)
-        if experiment.data.rows and columns:
-            data.tokenizer.init_kwargs[RECORDED] = list(columns)
+        start = experiment.start.values()
+        for name, recorded in RECORDED.items():
+            columns = experiment.data.values()[name]
+            data.tokenizer.init_kwargs.pop(recorded, None)
+            if experiment.data.rows and columns:
+                data.tokenizer.init_kwargs[recorded] = list(columns) if isinstance(columns, tuple) else columns
         if data.has_fixed_vectors:
             fixed = data.build_fixed_vectors()
             table = task.model.get_input_embeddings()
@@ -222,12 +244,47 @@ class TextClassification(Classification, TaskCommands):
             nn.init.zeros_(task.model.get_parameter(name)).requires_grad_(False)
         return task  # type: ignore[no-any-return]
 
+    def get_start_arguments(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        from ctxzoo.metrics.label_scores import SET_SCORES
+
+        arguments = super().get_start_arguments(experiment, data)
+        monitor, weights = experiment.trainer.monitor, data.compute_class_weights()
+        if experiment.start.init_from is not None:
+            arguments["several_labels"] = data.has_several_labels
+        if data.has_several_labels and monitor in SET_SCORES:
+            arguments["objective"] = monitor
+        return arguments if weights is None else {**arguments, "class_weights": weights}
+
+    def fill_in_settings(self, experiment: Experiment) -> Experiment:
+        """Return it with micro F1 as what selects the best epoch, where a user's texts may have several labels.
+
+        Raises:
+            OSError, ValueError: see `Classification.fill_in_settings`.
+        """
+        experiment = super().fill_in_settings(experiment)
+        if experiment.trainer.monitor or not has_written_lists(experiment):
+            return experiment
+        from ctxzoo.metrics.label_scores import SET_SCORES
+
+        return experiment.copy_with(monitor=SET_SCORES[0])
+
+    def get_objective(self, experiment: Experiment) -> str:
+        from ctxzoo.metrics.label_scores import SET_SCORES
+
+        return experiment.trainer.monitor if experiment.trainer.monitor in SET_SCORES else self.objective
+
     def score(
         self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
     ) -> dict[str, dict[str, float]]:
-        """Return split to scores; the linear part is fitted to the rows of validation too, once these are scored."""
+        """Return split to scores, once thresholds are chosen on validation.
+
+        The linear part is fitted to the rows of validation too, once these are scored.
+        """
+        from ctxzoo.tasks.text_classification.task import choose_thresholds
         from ctxzoo.tasks.text_classification.wide_start import has_wide_part, initialize_wide_part
 
+        if "validation" in data.splits:
+            choose_thresholds(task, data)
         if not has_wide_part(task.model) or "validation" not in data.splits:
             return super().score(experiment, task, data, splits)
         chosen = tuple(split for split in splits if split == "validation")
@@ -241,9 +298,16 @@ class TextClassification(Classification, TaskCommands):
         from ctxzoo.tasks.text_classification.linear import LinearRun
 
         as_written = experiment.copy_with(pre_tokenizer="english", min_words=0)
-        run = replace(build_baseline_run(LinearRun, self, as_written, LINEAR), tell_time=True)
+        monitor, several = experiment.trainer.monitor, has_written_lists(experiment)
+        run = replace(
+            build_baseline_run(LinearRun, self, as_written, LINEAR),
+            tell_time=True,
+            several_labels=several,
+            objective=None if monitor in ("", "nll", "calibration_error") else monitor,
+        )
         some = f"{TINY_ROWS:,} texts at most of " if experiment.trainer.tiny else ""
-        yield Baseline(run, "a linear model", f"{LINEAR_NAME}, fitted on {some}train and validation")
+        each = ", one for each label" if several else ""
+        yield Baseline(run, "a linear model", f"{LINEAR_NAME}{each}, fitted on {some}train and validation")
 
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         """Format example arguments of `ctxzoo predict` for a checkpoint."""
@@ -251,12 +315,17 @@ class TextClassification(Classification, TaskCommands):
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.data.formats import SAMPLE
-        from ctxzoo.tasks.text_classification.prediction import read_text_columns
+        from ctxzoo.tasks.text_classification.prediction import read_recorded_columns
         from ctxzoo.tasks.text_classification.task import evaluate
 
         problem_options = {name: value for name, value in problem_options.items() if value is not None}
         if options.dataset != SAMPLE:
-            problem_options.setdefault("text_column", read_text_columns(options.checkpoint))
+            recorded = read_recorded_columns(options.checkpoint)
+            if "label_column" in problem_options or "label_columns" in problem_options:
+                recorded.pop("label_columns", None)
+            if "label_columns" in problem_options:
+                recorded.pop("label_separator", None)
+            problem_options = {**recorded, **problem_options}
         return evaluate(
             options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **problem_options
         )
@@ -270,16 +339,24 @@ class TextClassification(Classification, TaskCommands):
         from ctxzoo.data.row_stream import open_row_stream
         from ctxzoo.data.text_columns import TEXT_COLUMNS
         from ctxzoo.tasks.text_classification.prediction import (
+            UNSURE,
             TextAnswers,
             drop_probabilities,
-            read_text_columns,
+            read_recorded_columns,
+            resolve_unsure,
         )
 
-        columns = problem_options["text_column"] or read_text_columns(options.checkpoint)
+        recorded = read_recorded_columns(options.checkpoint)
+        columns = problem_options["text_column"] or recorded.get("text_column")
         model, tokenizer = options.saved.load()
         model.to(get_device(options))
         answers = TextAnswers(
-            model, tokenizer, text_column=columns, batch_size=options.batch_size, keeps_texts=page is not None
+            model,
+            tokenizer,
+            text_column=columns,
+            batch_size=options.batch_size,
+            keeps_texts=page is not None,
+            unsure_below=resolve_unsure(problem_options["unsure"], model.config),
         )
         header = columns or TEXT_COLUMNS[:1]
         if text is not None:
@@ -293,6 +370,8 @@ class TextClassification(Classification, TaskCommands):
         if page is not None:
             _write_explanation(model, tokenizer, answers.texts, page)
         if text is not None:
+            if answers.unsure_below is not None:
+                label[UNSURE] = label["score"] < answers.unsure_below
             print(json.dumps(drop_probabilities(label), ensure_ascii=False))
         else:
             report_written_answers(options, format_count(len(answers.known), "labels"), page)
@@ -382,6 +461,35 @@ def _write_explanation(model: Any, tokenizer: Any, texts: Sequence[str], file: P
         draw_explanation(explanations[0], file)
     else:
         write_explanation_page(explanations, file)
+
+
+def has_written_lists(experiment: Experiment) -> bool:
+    """Return whether the user's rows that a run reads have lists of labels; of other data False."""
+    if not experiment.data.rows:
+        return False
+    import pyarrow.parquet as pq
+    import pyarrow.types as types
+
+    file = Path(experiment.source) / "train.parquet"
+    return file.is_file() and bool(types.is_list(pq.read_schema(file).field("label").type))
+
+
+def check_objective(name: str, *, several: bool) -> None:
+    """Check the name of the validation score that selects the best epoch.
+
+    Args:
+        name: Name of the score; empty: the usual one.
+        several: Whether a text may have several labels.
+
+    Raises:
+        ValueError: there is no such score.
+    """
+    from ctxzoo.metrics.label_scores import SET_SCORES
+
+    known = (*SET_SCORES, "nll") if several else ("accuracy", "macro_f1", "calibration_error", "nll")
+    if name and name not in known:
+        kind = "any number of labels" if several else "one label"
+        raise ValueError(f"objective={name!r}: texts have {kind}; expected one of {', '.join(known)}")
 
 
 TEXT_CLASSIFICATION = TextClassification()

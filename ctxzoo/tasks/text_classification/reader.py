@@ -1,4 +1,4 @@
-"""Reads texts with one label each and checks every row before anything is trained on it."""
+"""Reads texts with one label each, or with several, and checks every row before anything is trained on it."""
 
 from __future__ import annotations
 
@@ -28,6 +28,14 @@ from ctxzoo.data.text_columns import (
     list_column_names,
 )
 from ctxzoo.data.text_files import get_unpacked_suffix
+from ctxzoo.tasks.text_classification.label_sets import (
+    is_list_of_labels,
+    list_label_names,
+    note_joined_labels,
+    read_label_columns,
+    read_label_lists,
+    split_label_cells,
+)
 from ctxzoo.tasks.text_classification.sample import sample_texts
 
 LABEL_COLUMNS = ("label", "labels", "category", "class", "target")
@@ -46,7 +54,8 @@ class TextSplits:
     """Checked splits.
 
     Attributes:
-        splits: Dataset of each split, by split name, with the columns `text` (str) and `label` (int64, 0..labels-1).
+        splits: Dataset of each split, by split name, with the columns `text` (str) and `label` (int64, 0..labels-1, or,
+            where a text may have several labels, a list of these).
         label_names: Name of each label, in the order of the label numbers.
         fingerprint: Hash of the content of each split, by split name; the same on every machine.
     """
@@ -55,6 +64,11 @@ class TextSplits:
     label_names: list[str]
     fingerprint: dict[str, str]
 
+    @property
+    def has_several_labels(self) -> bool:
+        """Whether a text may have several labels, or none."""
+        return is_list_of_labels(next(iter(self.splits.values())).features["label"])
+
 
 def read_texts(
     dataset: str,
@@ -62,11 +76,16 @@ def read_texts(
     text_column: ColumnNames = None,
     label_column: str | None = None,
     known_labels: Sequence[str] | None = None,
+    *,
+    label_separator: str | None = None,
+    label_columns: Sequence[str] | None = None,
+    several_labels: bool | None = None,
 ) -> TextSplits:
     """Read and check a dataset.
 
     Labels are those of a `ClassLabel` column; or integers 0..L-1, each in use, named by a column `label_text` where
-    there is one; or text, numbered in alphabetical order.
+    there is one; or text, numbered in alphabetical order. A column of lists gives a text several labels, or none, and
+    so do `label_separator` and `label_columns`; nothing else does.
 
     Args:
         dataset: Data to read: "sample" (generated texts); a .csv, .tsv (both with a header), .jsonl or .parquet file,
@@ -78,6 +97,9 @@ def read_texts(
         label_column: Name of the label column; default: the first of `LABEL_COLUMNS` that is there.
         known_labels: Label names of a model, in its order, to which the data's labels are matched by name; rows with
             another label are an error, or skipped with `--skip_bad`.
+        label_separator: Sign between several labels in one cell, as ";" in "a;b"; None: a cell is one label.
+        label_columns: Names of columns of 0 and 1, one for each label; None: there is one column of labels.
+        several_labels: Whether the model gives a text several labels; None: as the data say.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -85,14 +107,25 @@ def read_texts(
         TextFormatError: a row or column is not as it should be; the message names split or file, row (counted from 0
             at the first after a header) and value.
     """
-    splits, origin = load_texts(dataset, data_dir, text_column, label_column)
+    splits, origin = load_texts(dataset, data_dir, text_column, label_column, label_columns)
     return check_texts(
-        splits, text_column=text_column, label_column=label_column, origin=origin, known_labels=known_labels
+        splits,
+        text_column=text_column,
+        label_column=label_column,
+        label_separator=label_separator,
+        label_columns=label_columns,
+        origin=origin,
+        known_labels=known_labels,
+        several_labels=several_labels,
     )
 
 
 def load_texts(
-    dataset: str, data_dir: str | None = None, text_column: ColumnNames = None, label_column: str | None = None
+    dataset: str,
+    data_dir: str | None = None,
+    text_column: ColumnNames = None,
+    label_column: str | None = None,
+    label_columns: Sequence[str] | None = None,
 ) -> tuple[dict[str, datasets.Dataset], dict[str, str]]:
     """Return the splits of a dataset as they are, and what messages call each; arguments as in `read_texts`.
 
@@ -102,7 +135,8 @@ def load_texts(
     if dataset == SAMPLE:
         splits = sample_texts()
         return dict(splits), {name: f"split {name!r}" for name in splits}
-    return load_split_tables(dataset, data_dir, FILE_KINDS, lambda path: _read_file(path, text_column, label_column))
+    names = (label_column, *(label_columns or ()))
+    return load_split_tables(dataset, data_dir, FILE_KINDS, lambda path: _read_file(path, text_column, names))
 
 
 def check_texts(
@@ -110,9 +144,12 @@ def check_texts(
     *,
     text_column: ColumnNames = None,
     label_column: str | None = None,
+    label_separator: str | None = None,
+    label_columns: Sequence[str] | None = None,
     origin: Mapping[str, str] | None = None,
     any_labels: bool = False,
     known_labels: Sequence[str] | None = None,
+    several_labels: bool | None = None,
 ) -> TextSplits:
     """Check splits that are already loaded and put their columns into the one form.
 
@@ -123,6 +160,8 @@ def check_texts(
         splits: Loaded dataset of each split, by split name.
         text_column, label_column, known_labels: Names of the text and label columns, and label names of a model, as in
             `read_texts`.
+        label_separator, label_columns, several_labels: Where several labels of a text stand, and whether the model
+            gives several, as in `read_texts`.
         origin: Description of each split for error messages, by split name; default: "split 'name'".
         any_labels: Whether labels may be arbitrary integers or booleans, which are then named as they are written.
 
@@ -130,12 +169,31 @@ def check_texts(
         TextFormatError: as in `read_texts`.
     """
     any_labels = any_labels or known_labels is not None
+    if label_columns and (label_column or label_separator):
+        raise TextFormatError(
+            f"label_columns={list(label_columns)} beside label_column={label_column!r} and "
+            f"label_separator={label_separator!r}; labels stand in columns of 0 and 1, or in one column: give either"
+        )
     columns = [
-        _Columns.from_split((origin or {}).get(name, f"split {name!r}"), split, text_column, label_column, any_labels)
+        _Columns.from_split(
+            (origin or {}).get(name, f"split {name!r}"),
+            split,
+            text_column,
+            label_column,
+            any_labels,
+            separator=label_separator,
+            label_columns=label_columns,
+        )
         for name, split in splits.items()
     ]
+    if several_labels is not None:
+        columns = [split.fit_to_model(several_labels) for split in columns]
     columns = _convert_labels_to_integers(columns)
-    if known_labels is not None:
+    if columns[0].has_lists:
+        label_names = _collect_names_of_lists(columns, label_columns, known_labels)
+        if known_labels is not None:
+            columns = [split.refuse_unknown_lists(known_labels) for split in columns]
+    elif known_labels is not None:
         columns = [split.replace_with_known_names(known_labels) for split in columns]
         label_names = list(known_labels)
     else:
@@ -143,6 +201,8 @@ def check_texts(
         if integers is not None:
             columns = [replace(split, labels=split.labels.cast(pa.string())) for split in columns]
         label_names = _collect_label_names(columns, integers)
+        note_joined_labels(", ".join(split.where for split in columns), label_names)
+    if known_labels is None:
         note_similar_labels(", ".join(split.where for split in columns), label_names)
     checked = {name: split.to_dataset(label_names) for name, split in zip(splits, columns, strict=True)}
     return TextSplits(checked, label_names, {name: dataset_fingerprint(split) for name, split in checked.items()})
@@ -150,8 +210,8 @@ def check_texts(
 
 @dataclass(frozen=True)
 class _Columns:
-    """One split: the numbers of its rows, its texts, its labels as integers or text, and their names as far as it has
-    them."""
+    """One split: the numbers of its rows, its texts, its labels as integers, text or lists of text, and their names as
+    far as it has them."""
 
     where: str
     rows: npt.NDArray[np.int64]
@@ -168,16 +228,31 @@ class _Columns:
         text_column: ColumnNames,
         label_column: str | None,
         any_labels: bool,
+        *,
+        separator: str | None,
+        label_columns: Sequence[str] | None,
     ) -> _Columns:
         if len(split) == 0:
             raise TextFormatError(f"{location}: no rows; expected at least one text with its label")
         table: pa.Table = split.with_format("arrow")[:]
-        wanted = {"text": (text_column, TEXT_COLUMNS), "label": (label_column, LABEL_COLUMNS)}
-        text_names, (label_name,) = find_columns(location, split.column_names, wanted)
+        wanted: dict[str, tuple[ColumnNames, Sequence[str]]] = {"text": (text_column, TEXT_COLUMNS)}
+        if not label_columns:
+            wanted["label"] = (label_column, LABEL_COLUMNS)
+        text_names, *label_names = find_columns(location, split.column_names, wanted)
         checks = RowChecks(location, len(split))
         texts = join_text_columns(checks, table, text_names)
         blank = f"the text in column {', '.join(map(repr, text_names))} is empty: {{value!r}}; leave the row out"
         checks.refuse_rows(find_blank_texts(texts), texts, blank)
+        class_names, label_name = None, label_names[0][0] if label_names else ""
+        lists = None
+        if label_columns:
+            lists = read_label_columns(checks, split, label_columns)
+        elif is_list_of_labels(split.features[label_name]):
+            lists, class_names = read_label_lists(checks, split, label_name)
+        elif separator:
+            lists = split_label_cells(checks, split, label_name, separator)
+        if lists is not None:
+            return cls(location, checks.rows[checks.kept], checks.select_kept_rows(texts), lists, class_names, None)
         labels = cast_to_plain_type(table.column(label_name))
         checks.refuse_rows(pc.is_null(labels), labels, f"no label in column {label_name!r}; leave the row out")
         if pa.types.is_uint64(labels.type):  # what int64 cannot hold comes out below 0
@@ -223,18 +298,69 @@ class _Columns:
             label_texts = [str(value) for value in checks.select_kept_rows(table.column(LABEL_TEXT)).to_pylist()]
         return cls(location, checks.rows[checks.kept], texts, labels, class_names, label_texts)
 
+    @property
+    def has_lists(self) -> bool:
+        """Whether a text may have several labels."""
+        return bool(pa.types.is_list(self.labels.type))
+
+    def fit_to_model(self, several_labels: bool) -> _Columns:
+        """Return the split with lists of one label where the model gives several and the split has one for each text.
+
+        Raises:
+            TextFormatError: the split has several labels a text, and the model gives one.
+        """
+        if self.has_lists and not several_labels:
+            raise TextFormatError(
+                f"{self.where}: a text may have several labels here, but the model gives each one; expected one label "
+                "for each text: take other data, or a model that was trained on several labels"
+            )
+        if self.has_lists or not several_labels:
+            return self
+        names = self._name_labels().to_pylist()
+        record_note(self.where, "texts have one label each here; the model gives any number of them", len(names))
+        return replace(self, labels=pa.chunked_array([pa.array([[name] for name in names])]), class_names=None)
+
+    def refuse_unknown_lists(self, known_labels: Sequence[str]) -> _Columns:
+        """Return the split without the rows that have a label which the model does not have.
+
+        Raises:
+            TextFormatError: there are some, unless they are left out, or nothing else.
+        """
+        known, lists = set(known_labels), self.labels.to_pylist()
+        unknown = [[name for name in row if name not in known] for row in lists]
+        checks = RowChecks(self.where, len(lists), self.rows)
+        checks.refuse_rows(
+            np.array([bool(row) for row in unknown], np.bool_),
+            self.labels,
+            lambda row: (
+                f"label {unknown[row][0]!r}, which the model does not have; {sum(map(bool, unknown)):,} of "
+                f"{len(lists):,} rows have such labels; it has {_shorten_list(known_labels)}; correct them (or set "
+                "`skip_bad`, which leaves these rows out)"
+            ),
+        )
+        if not checks.kept.any():
+            raise TextFormatError(
+                f"{self.where}: no row has only labels of the model; it has {_shorten_list(known_labels)}"
+            )
+        left = {"texts": checks.select_kept_rows(self.texts), "labels": checks.select_kept_rows(self.labels)}
+        return replace(self, rows=self.rows[checks.kept], **left)
+
+    def _name_labels(self) -> pa.ChunkedArray:
+        """Return the name of each row's label, as far as the split has names."""
+        labels = self.labels
+        if self.class_names is not None:
+            labels = pa.array(self.class_names, pa.string()).take(labels.combine_chunks())
+        elif pa.types.is_integer(labels.type) and self.label_texts is not None:
+            labels = pa.array(self.label_texts, pa.string())
+        return pa.chunked_array(labels if isinstance(labels, pa.ChunkedArray) else [labels]).cast(pa.string())
+
     def replace_with_known_names(self, known_labels: Sequence[str]) -> _Columns:
         """Return the split with the names of labels, which are all among the known ones, in the place of numbers.
 
         Raises:
             TextFormatError: unknown labels, unless their rows are left out.
         """
-        labels = self.labels
-        if self.class_names is not None:
-            labels = pa.array(self.class_names, pa.string()).take(labels.combine_chunks())
-        elif pa.types.is_integer(labels.type) and self.label_texts is not None:
-            labels = pa.array(self.label_texts, pa.string())
-        labels = pa.chunked_array(labels if isinstance(labels, pa.ChunkedArray) else [labels]).cast(pa.string())
+        labels = self._name_labels()
         unknown = pc.invert(pc.is_in(labels, pa.array(list(known_labels), pa.string())))
         counts = Counter(labels.filter(unknown).to_pylist())
         most_common = ", ".join(f"{name!r} ({count})" for name, count in counts.most_common(5))
@@ -257,6 +383,14 @@ class _Columns:
 
     def to_dataset(self, names: Sequence[str]) -> datasets.Dataset:
         labels = self.labels
+        if self.has_lists:
+            numbers = {name: number for number, name in enumerate(names)}
+            lists = [sorted(numbers[name] for name in row) for row in labels.to_pylist()]
+            table = pa.table({"text": self.texts, "label": pa.array(lists, pa.list_(pa.int64()))})
+            classes = datasets.List(datasets.ClassLabel(names=list(names)))
+            features = datasets.Features({"text": datasets.Value("string"), "label": classes})
+            in_memory = datasets.table.InMemoryTable(table.cast(features.arrow_schema))
+            return datasets.Dataset(in_memory, info=datasets.DatasetInfo(features=features))
         if labels.type == pa.string():
             labels = pc.index_in(labels, pa.array(names))
         table = pa.table({"text": self.texts, "label": labels.cast(pa.int64())})
@@ -287,6 +421,25 @@ def _convert_labels_to_integers(columns: Sequence[_Columns]) -> list[_Columns]:
         else split
         for split in columns
     ]
+
+
+def _collect_names_of_lists(
+    columns: Sequence[_Columns], label_columns: Sequence[str] | None, known_labels: Sequence[str] | None
+) -> list[str]:
+    """Return the names of the labels of which a text may have several: of the model, the columns, classes, or lists."""
+    first = columns[0]
+    for split in columns:
+        if not split.has_lists or split.class_names != first.class_names:
+            raise TextFormatError(
+                f"{split.where} has the labels {split.class_names or split.labels.type}, but {first.where} "
+                f"{first.class_names or first.labels.type}; expected the same in all splits"
+            )
+    names = list(known_labels or label_columns or first.class_names or ())
+    names = names or list_label_names(split.labels for split in columns)
+    if len(names) < 2:
+        only = f"the only label is {names[0]!r}" if names else "no text has a label"
+        raise TextFormatError(f"{first.where}: {only}; expected two or more")
+    return names
 
 
 def _list_integer_labels(columns: Sequence[_Columns]) -> list[str] | None:
@@ -348,7 +501,8 @@ def _shorten_list(values: Sequence[object]) -> str:
     return shown if len(values) <= 10 else f"{shown}, ... {values[-1]}"
 
 
-def _read_file(path: Path, text_column: ColumnNames, label_column: str | None) -> pa.Table:
+def _read_file(path: Path, text_column: ColumnNames, label_names: Sequence[str | None]) -> pa.Table:
+    """Return a file as a table; `label_names` are the label column, or None, and columns of 0 and 1."""
     texts = list_column_names(text_column)
     kind = get_unpacked_suffix(path)
     if kind not in FILE_KINDS:
@@ -356,8 +510,9 @@ def _read_file(path: Path, text_column: ColumnNames, label_column: str | None) -
     if kind == ".parquet":
         return read_parquet(path)
     if kind == ".jsonl":
-        return _read_json_table(path, {*TEXT_COLUMNS, *LABEL_COLUMNS, LABEL_TEXT, *texts, label_column})
-    return read_csv_or_tsv(path, (*(texts or TEXT_COLUMNS[:1]), label_column or LABEL_COLUMNS[0]))
+        return _read_json_table(path, {*TEXT_COLUMNS, *LABEL_COLUMNS, LABEL_TEXT, *texts, *label_names})
+    label_columns = [name for name in label_names if name] or LABEL_COLUMNS[:1]
+    return read_csv_or_tsv(path, (*(texts or TEXT_COLUMNS[:1]), *label_columns))
 
 
 def _read_json_table(path: Path, column_names: Container[str | None]) -> pa.Table:
@@ -399,8 +554,10 @@ def note_contradictory_labels(location: str, groups: npt.NDArray[np.int64], labe
     Args:
         location: Name of the data in messages.
         groups: (rows,) group number of each text, equal for equal texts, from `number_groups_by_key`.
-        labels: (rows,) class number of each text.
+        labels: (rows,) class number of each text; or (rows, L) 0 and 1 where it may have several.
     """
+    if labels.ndim == 2:
+        labels = np.unique(labels, axis=0, return_inverse=True)[1].reshape(-1)
     pairs = np.unique(np.stack([groups, labels], axis=1), axis=0)
     texts, number = np.unique(pairs[:, 0], return_counts=True)
     rows = int(np.isin(groups, texts[number > 1]).sum())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import datasets
 import numpy as np
@@ -14,6 +14,7 @@ from ctxzoo.data.formats import SPLITS, Rows
 from ctxzoo.data.own_splits import RowGroups, hash_normalized_text, number_groups_by_key
 from ctxzoo.data.text_encoding import count_words
 from ctxzoo.data.text_folds import DEV_SHARE, hold_out_row_blocks, hold_out_rows, split_stratified_fold
+from ctxzoo.tasks.text_classification.label_sets import is_list_of_labels
 from ctxzoo.tasks.text_classification.reader import TextSplits
 
 
@@ -34,10 +35,11 @@ class TextSplitting:
     """How rows are divided into `train`, `validation` and `test`.
 
     With `folds`, all splits of the dataset are joined in this order; fold `fold` is `test`, `dev_share` of the rest is
-    `validation`, and what remains is `train`; both draws keep the fraction of every class. Without `folds` the
-    dataset's own splits are read, and a missing `validation` is drawn from `train` in the same way. With a `dev_share`
-    of 0 nothing is drawn, and `validation` may be missing. Where `folds`, `dev_share` and `dev_block` have their
-    defaults, a DataModule divides rows that are all `train` by its own rule, see `CheckedDataModule`.
+    `validation`, and what remains is `train`; both draws keep the fraction of every class; where texts have several
+    labels, rows are drawn at random. Without `folds` the dataset's own splits are read, and a missing `validation` is
+    drawn from `train` in the same way. With a `dev_share` of 0 nothing is drawn, and `validation` may be missing. Where
+    `folds`, `dev_share` and `dev_block` have their defaults, a DataModule divides rows that are all `train` by its own
+    rule, see `CheckedDataModule`.
 
     Attributes:
         folds: Number of cross-validation folds; None: the dataset's own splits.
@@ -129,7 +131,7 @@ class TextSplitting:
         rows = split.rows["train"]
         if number < len(rows):
             rows = rows[draw_rows_of_every_label(labels[rows], number, self.train_seed)]
-        train, validation = hold_out_rows(labels, rows, self.dev_share, self.train_seed)
+        train, validation = hold_out_rows(_get_strata(texts), rows, self.dev_share, self.train_seed)
         return SplitTexts(
             {"train": texts, "validation": texts, "test": split.texts["validation"]},
             {"train": train, "validation": validation, "test": split.rows["validation"]},
@@ -137,7 +139,7 @@ class TextSplitting:
 
     def _split_for_cross_validation(self, splits: dict[str, datasets.Dataset], folds: int) -> SplitTexts:
         joined = datasets.concatenate_datasets([splits[name] for name in SPLITS if name in splits])
-        labels = get_labels(joined)
+        labels = _get_strata(joined)
         training_rows, test = split_stratified_fold(labels, folds, self.fold, self.fold_seed)
         rows = {"train": training_rows, "test": test}
         if self.dev_share:
@@ -149,7 +151,7 @@ class TextSplitting:
         rows: dict[str, Rows] = {name: np.arange(len(split)) for name, split in splits.items()}
         if "train" in splits and "validation" not in splits and self.dev_share:
             texts["validation"] = splits["train"]
-            of = get_labels(splits["train"]), rows["train"], self.dev_share
+            of = _get_strata(splits["train"]), rows["train"], self.dev_share
             rows["train"], rows["validation"] = (
                 hold_out_rows(*of, self.fold_seed)
                 if self.dev_block == 1
@@ -172,19 +174,32 @@ def group_equal_texts(checked: TextSplits) -> RowGroups:
 
 
 def get_labels(texts: datasets.Dataset) -> npt.NDArray[np.int64]:
-    """Return the labels (rows,) of texts."""
+    """Return the labels (rows,) of texts; where a text may have several, 0 and 1 (rows, L), as int8."""
+    feature = texts.features["label"]
+    if is_list_of_labels(feature):
+        lists = texts.with_format("arrow")[:].column("label").combine_chunks()
+        marks: npt.NDArray[Any] = np.zeros((len(lists), len(feature.feature.names)), np.int8)
+        marks[lists.value_parent_indices().to_numpy(), lists.flatten().to_numpy()] = 1
+        return marks
     labels: npt.NDArray[np.int64] = texts.with_format("numpy", columns=["label"])[:]["label"]
     return labels
+
+
+def _get_strata(texts: datasets.Dataset) -> npt.NDArray[np.int64]:
+    """Return the classes (rows,) that draws keep in proportion: labels, or one for all where texts have several."""
+    labels = get_labels(texts)
+    return np.zeros(len(labels), np.int64) if labels.ndim == 2 else labels
 
 
 def draw_rows_of_every_label(labels: npt.NDArray[np.int64], number: int, seed: int) -> Rows:
     """Draw a number of rows, ascending: the first of each label, and others at random.
 
     Args:
-        labels: (rows,) class number of each row.
+        labels: (rows,) class number of each row; or (rows, L) 0 and 1 where it may have several.
         number: Number of rows to draw, at least the number of labels.
         seed: Seed of the random draw.
     """
-    first = np.unique(labels, return_index=True)[1]
+    several = labels.ndim == 2
+    first = np.unique(labels.argmax(axis=0)[labels.any(axis=0)] if several else np.unique(labels, return_index=True)[1])
     others = np.setdiff1d(np.random.default_rng(seed).permutation(len(labels)), first, assume_unique=True)
     return np.sort(np.concatenate([first, others[: number - len(first)]]))

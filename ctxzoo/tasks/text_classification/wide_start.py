@@ -5,18 +5,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from scipy import sparse
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold
+from sklearn.metrics import accuracy_score, f1_score
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.svm import LinearSVC
 
+from ctxzoo.metrics.label_scores import LabelSetScores
 from ctxzoo.tasks.text_classification.naive_bayes import compute_log_count_ratios
 from ctxzoo.training.remaining_time import RemainingTime
 
@@ -100,6 +103,9 @@ def fit_wide_part(
     costs: Sequence[float] = C_VALUES,
     report_progress: Callable[[int, int], None] = lambda done, total: None,
     words: PooledWords | None = None,
+    *,
+    class_weights: Scores | None = None,
+    objective: str | None = None,
 ) -> WideStart:
     """Fit the linear classifier from which a wide part starts.
 
@@ -110,9 +116,12 @@ def fit_wide_part(
     on held-out folds; the margins are scaled by the factor with which those of the held-out rows are the best log-odds
     of their labels.
 
+    Where a text may have several labels, there is an SVM for each, C is the one with the best micro F1 at the best
+    threshold, and one line a + b margin turns margins into the best log-odds of each label (Platt 1999).
+
     Args:
         counts: (rows, V) sparse matrix: how often each of V token ids occurs in each training text.
-        labels: (rows,) class of each row, 0..num_labels-1.
+        labels: (rows,) class of each row, 0..num_labels-1; or (rows, L) 0 and 1.
         num_labels: Number of labels L.
         group_starts: First id of each group of features that is scaled to length 1 separately, as in
             `layers_wide.tfidf`.
@@ -120,12 +129,15 @@ def fit_wide_part(
         costs: Values of the inverse regularization strength C to choose from.
         report_progress: Function called with the number of fits that are done and their total, for a progress display.
         words: Word vectors whose mean is read too; None: the TF-IDF alone.
+        class_weights: (L,) weight of the rows of each label; None: 1.
+        objective: Name of the score by which C is chosen: accuracy or macro_f1; of several labels a text micro_f1,
+            macro_f1 or exact_match; None: the first.
 
     Raises:
         ValueError: all rows have one label.
     """
     present = np.unique(labels)
-    if len(present) < 2:
+    if labels.ndim == 1 and len(present) < 2:
         raise ValueError(f"every training row has the label {present.tolist()}; a classifier needs two or more")
     ids = np.unique(counts.indices)
     center, spread, means = np.zeros(0), np.ones(0), None
@@ -139,15 +151,16 @@ def fit_wide_part(
     features = compute_tfidf(counts, idf, starts)
     if means is not None:
         features = sparse.hstack([features, sparse.csr_matrix((means - center) / spread)]).tocsr()
-    cost, factor = _choose_cost(features, labels, num_labels, seed, costs, report_progress, len(ids))
+    fit = partial(_fit_linear_svms, num_labels=num_labels, class_weights=class_weights)
+    cost, factor, shift = _choose_cost(features, labels, fit, seed, costs, report_progress, len(ids), objective)
     scales = _compute_feature_scales(features, labels, len(ids))
-    weight, bias = _fit_linear_svms(features, labels, num_labels, cost, scales)
+    weight, bias = fit(features, labels, cost=cost, scales=scales)
     vector_weight = weight[len(ids) :] / spread[:, None]
     return WideStart(
         ids=torch.from_numpy(ids).long(),
         inverse_document_frequency=torch.from_numpy(idf).float(),
         weight=torch.from_numpy(factor * weight[: len(ids)]).float(),
-        bias=torch.from_numpy(factor * (bias - center @ vector_weight)).float(),
+        bias=torch.from_numpy(factor * (bias - center @ vector_weight) + shift).float(),
         cost=cost,
         vector_weight=None if words is None else torch.from_numpy(factor * vector_weight).float(),
     )
@@ -185,37 +198,59 @@ def _replace_entries(matrix: Matrix, entries: Scores) -> Matrix:
 def _choose_cost(
     features: Matrix,
     labels: Labels,
-    num_labels: int,
+    fit: Callable[..., tuple[Scores, Scores]],
     seed: int,
     costs: Sequence[float],
     report_progress: Callable[[int, int], None],
     num_ids: int,
-) -> tuple[float, float]:
-    """Choose the cost C and the factor of the margins by cross-validation; with too few rows the only C or 1, and 1."""
+    objective: str | None,
+) -> tuple[float, float, float]:
+    """Choose the cost C, the factor of the margins and what is added to them, by cross-validation.
+
+    With too few rows these are the only C or 1, 1 and 0.
+    """
     rows = np.random.default_rng(seed).permutation(len(labels))[:MOST_ROWS_TO_CHOOSE]
     features, labels = features[rows], labels[rows]
     folds = list(_split_into_folds(labels, seed))
     if not folds:
-        return costs[0] if len(costs) == 1 else 1.0, 1.0
-    scores = {cost: np.zeros((len(labels), num_labels)) for cost in costs}
+        return costs[0] if len(costs) == 1 else 1.0, 1.0, 0.0
+    held_out = np.concatenate([held_out_rows for _, held_out_rows in folds])
+    scores: dict[float, list[Scores]] = {cost: [] for cost in costs}
     for fold, (fitted, held_out_rows) in enumerate(folds):
         # Ratios do not depend on C, and matrices of long texts are large: both are made once for each fold.
         of_fitted, of_held = features[fitted], features[held_out_rows]
         scales = _compute_feature_scales(of_fitted, labels[fitted], num_ids)
         for number, cost in enumerate(costs, start=1 + fold * len(costs)):
-            weight, bias = _fit_linear_svms(of_fitted, labels[fitted], num_labels, cost, scales)
-            scores[cost][held_out_rows] = of_held @ weight + bias
+            weight, bias = fit(of_fitted, labels[fitted], cost=cost, scales=scales)
+            scores[cost].append(of_held @ weight + bias)
             report_progress(number, len(folds) * len(costs) + 1)  # the last is that of all rows
-    held_out_order = np.concatenate([held_out_rows for _, held_out_rows in folds])
-    accuracies = {
-        cost: (scores[cost][held_out_order].argmax(axis=1) == labels[held_out_order]).mean() for cost in costs
+    held_out_scores = {cost: np.concatenate(parts) for cost, parts in scores.items()}
+    values = {
+        cost: _compute_objective(of_cost, labels[held_out], objective) for cost, of_cost in held_out_scores.items()
     }
-    best = max(accuracies, key=accuracies.__getitem__)
-    return best, _fit_score_scale(scores[best][held_out_order], labels[held_out_order])
+    best = max(values, key=values.__getitem__)
+    return best, *_fit_score_scale(held_out_scores[best], labels[held_out])
+
+
+def _compute_objective(scores: Scores, labels: Labels, objective: str | None) -> float:
+    """Return the score by which C is chosen, of margins (rows, L); of several labels a text at the best threshold."""
+    if labels.ndim == 2:
+        sets = LabelSetScores(labels.shape[1])
+        sets.update(torch.from_numpy(scores).sigmoid(), torch.from_numpy(labels))
+        return float(sets.compute_at_thresholds()[objective or "micro_f1"].max())
+    predicted = scores.argmax(axis=1)
+    if objective == "macro_f1":
+        return float(f1_score(labels, predicted, average="macro", zero_division=0.0))
+    return float(accuracy_score(labels, predicted))
 
 
 def _select_classes_to_fit(labels: Labels) -> npt.NDArray[np.int64]:
-    """Return the classes for which an SVM is fitted: all, or of two classes the second alone."""
+    """Return the classes for which an SVM is fitted: all, or of two classes the second alone.
+
+    Of several labels a text these are the labels that some rows have and others have not.
+    """
+    if labels.ndim == 2:
+        return np.flatnonzero(labels.any(axis=0) & ~labels.all(axis=0))
     classes = np.unique(labels)
     return classes[1:] if len(classes) == 2 else classes
 
@@ -231,24 +266,36 @@ def _compute_feature_scales(features: Matrix, labels: Labels, num_ids: int) -> S
 
 
 def _fit_linear_svms(
-    features: Matrix, labels: Labels, num_labels: int, cost: float, scales: Scores
+    features: Matrix,
+    labels: Labels,
+    *,
+    num_labels: int,
+    cost: float,
+    scales: Scores,
+    class_weights: Scores | None,
 ) -> tuple[Scores, Scores]:
     """Return weights (V, L) and biases (L,) of linear SVMs; a class without a row never wins."""
-    classes, fitted = np.unique(labels), _select_classes_to_fit(labels)
-    columns, intercepts = [], []
+    several, fitted = labels.ndim == 2, _select_classes_to_fit(labels)
+    weight, intercepts = np.zeros((features.shape[1], num_labels)), np.full(num_labels, np.nan)
     for label, scale in zip(fitted, scales, strict=True):
+        is_one = labels[:, label] == 1 if several else labels == label
+        of_rows = None
+        if class_weights is not None:
+            of_rows = np.where(is_one, class_weights[label], 1.0) if several else class_weights[labels]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # of a large C, which then is not chosen, or as good
             scaled = _replace_entries(features, features.data * scale[features.indices])
-            model = LinearSVC(C=cost, random_state=0).fit(scaled, labels == label)
-        columns.append(model.coef_[0] * scale)
-        intercepts.append(float(model.intercept_[0]))
+            model = LinearSVC(C=cost, random_state=0).fit(scaled, is_one, of_rows)
+        weight[:, label], intercepts[label] = model.coef_[0] * scale, model.intercept_[0]
+    if several:
+        constant = np.where(labels.all(axis=0), 1.0, -1.0)  # of labels that all rows have, or none
+        return weight, np.where(np.isnan(intercepts), constant, intercepts)
+    classes = np.unique(labels)
     if len(classes) == 2:
-        columns, intercepts = [-columns[0] / 2, columns[0] / 2], [-intercepts[0] / 2, intercepts[0] / 2]
-    weight = np.zeros((features.shape[1], num_labels))
-    bias = np.full(num_labels, min(intercepts) - 1.0)
-    weight[:, classes], bias[classes] = np.stack(columns, axis=1), intercepts
-    return weight, bias
+        second = classes[1]
+        weight[:, second], intercepts[second] = weight[:, second] / 2, intercepts[second] / 2
+        weight[:, classes[0]], intercepts[classes[0]] = -weight[:, second], -intercepts[second]
+    return weight, np.where(np.isnan(intercepts), np.nanmin(intercepts) - 1.0, intercepts)
 
 
 def _split_into_folds(labels: Labels, seed: int) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
@@ -256,6 +303,10 @@ def _split_into_folds(labels: Labels, seed: int) -> Iterator[tuple[npt.NDArray[n
 
     There are fewer folds where no class has so many rows, and none where each row has a class of its own.
     """
+    if labels.ndim == 2:
+        if len(labels) >= FOLDS:
+            yield from KFold(FOLDS, shuffle=True, random_state=seed).split(labels)
+        return
     most = int(np.bincount(labels).max())
     if most < 2:
         return
@@ -267,12 +318,23 @@ def _split_into_folds(labels: Labels, seed: int) -> Iterator[tuple[npt.NDArray[n
                 yield fitted, held
 
 
-def _fit_score_scale(scores: Scores, labels: Labels) -> float:
-    """Return the factor of scores (rows, L) with which their softmax has the least cross-entropy on the labels.
+def _fit_score_scale(scores: Scores, labels: Labels) -> tuple[float, float]:
+    """Return factor and shift of scores (rows, L) with which their softmax has the least cross-entropy on the labels.
 
-    As Platt (1999) has it, the target of n rows is not 1 for their label but (n + 1) / (n + L): where no row is on the
-    wrong side, the factor would have no limit.
+    Of several labels a text it is the cross-entropy of sigmoids; otherwise the shift is 0. As Platt (1999) has it, the
+    target of n rows is not 1 for their label but (n + 1) / (n + L), of a label that is there or not with L = 2: where
+    no row is on the wrong side, the factor would have no limit.
     """
+    bounds = tuple(np.log(bound) for bound in FACTORS)
+    if labels.ndim == 2:
+        marks = (len(labels) * labels.astype(np.float64) + 1) / (len(labels) + 2)
+
+        def binary_cross_entropy(numbers: Scores) -> float:
+            logits = np.exp(numbers[0]) * scores + numbers[1]
+            return float((np.logaddexp(0.0, logits) - marks * logits).mean())
+
+        log_factor, shift = minimize(binary_cross_entropy, [0.0, 0.0], bounds=[bounds, (-10.0, 10.0)]).x
+        return float(np.exp(log_factor)), float(shift)
     rest = 1 / (len(labels) + scores.shape[1])
     targets = np.full(scores.shape, rest)
     targets[np.arange(len(labels)), labels] += len(labels) * rest
@@ -281,8 +343,7 @@ def _fit_score_scale(scores: Scores, labels: Labels) -> float:
         logits = np.exp(log_factor) * scores
         return float((logsumexp(logits, axis=1) - (targets * logits).sum(axis=1)).mean())
 
-    bounds = tuple(np.log(bound) for bound in FACTORS)
-    return float(np.exp(minimize_scalar(cross_entropy, bounds=bounds, method="bounded").x))
+    return float(np.exp(minimize_scalar(cross_entropy, bounds=bounds, method="bounded").x)), 0.0
 
 
 def has_wide_part(model: Any) -> bool:

@@ -281,7 +281,8 @@ def test_settings_of_finished_runs_stay_the_same(tmp_path: Path) -> None:
     words = "ngram_range=(1, 2), token_pattern='(?u)\\\\S+'"
     run = make_run(tmp_path, variant="bigram_nbsvm")
     usual = {"min_words": 0, "train_rows": None, "pre_tokenizer": "whitespace", "dev_share": 0.1, "dev_block": 1}
-    usual |= {"text_column": None, "label_column": None}
+    usual |= {"text_column": None, "label_column": None, "label_separator": None, "label_columns": None}
+    usual |= {"class_weights": None}
     assert run.defaults == {"folds": None, **usual}
     assert run.settings == {
         **usual,

@@ -151,7 +151,10 @@ CLASSES = datasets.Features({"text": datasets.Value("string"), "label": datasets
         (split(text=["a", "b", "c"], label=[0, 1, 3]), "labels are 0, 1, 3; expected 0..L-1, but no row has 2"),
         (split(text=["a", "b"], label=[1, 2]), "labels are 1, 2; expected 0..L-1, but no row has 0"),
         (split(text=["a", "b"], label=[0.5, 1.0]), r"column 'label' has the type double \(row 0: 0.5\)"),
-        (split(text=["a", "b"], label=[[0], [1]]), r"column 'label' has the type list.*\(row 0: \[0\]\)"),
+        (
+            split(text=["a", "b"], label=[{"is": 0}, {"is": 1}]),
+            r"column 'label' has the type struct.*\(row 0: \{'is': 0\}\)",
+        ),
         (split(text=[1, 2], label=[0, 1]), "column 'text' has the type int64; expected text"),
         (split(text=["a", "b"], label=[0, 0]), "the only label is '0'; expected two or more"),
         (

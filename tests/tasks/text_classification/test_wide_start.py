@@ -171,7 +171,7 @@ def test_scores_are_log_odds_of_texts_that_were_held_out() -> None:
 @pytest.mark.parametrize("labels", [2, 3])
 def test_rows_that_are_all_right_are_no_proof(labels: int) -> None:
     of_row = np.arange(60) % labels
-    factor = module._fit_score_scale(np.eye(labels)[of_row] * 0.2, of_row)
+    factor, _ = module._fit_score_scale(np.eye(labels)[of_row] * 0.2, of_row)
     probability = softmax(factor * 0.2 * np.eye(labels)[0])[0]
     np.testing.assert_allclose(probability, 61 / (60 + labels), atol=1e-4)
 
@@ -201,9 +201,9 @@ def test_c_is_chosen_on_at_most_so_many_rows(monkeypatch: pytest.MonkeyPatch) ->
     seen: list[int] = []
     fit = module._fit_linear_svms
 
-    def counted(features: object, labels: np.ndarray, *rest: object) -> object:
+    def counted(features: object, labels: np.ndarray, **options: object) -> object:
         seen.append(len(labels))
-        return fit(features, labels, *rest)  # type: ignore[arg-type]
+        return fit(features, labels, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "_fit_linear_svms", counted)
     counts, of_row = texts(90, 2)
