@@ -24,8 +24,8 @@ TRANSFORMERS_NAMES = frozenset(
 
 # A configuration may be a stranger's: the sizes that it requests are checked before anything is built. These bounds are
 # far beyond every model of the zoo.
-LARGEST_COUNT = 100_000  # largest whole number without a bound of its own, and longest list
-LARGEST_TABLE = 100_000_000  # most rows of a table of words
+LARGEST_COUNT = 100_000  # largest whole number without a bound of its own, and longest list of numbers
+LARGEST_TABLE = 100_000_000  # most rows of a table of words, items or others that data have, and longest list of names
 LARGEST_FLOAT = 1e30  # largest number that may be a fraction; single precision ends at 3e38
 
 SEVERAL_LABELS = "multi_label_classification"  # transformers' problem_type where a text has any number of labels
@@ -93,14 +93,16 @@ class ZooConfig(PreTrainedConfig):
         """Check that every number of every field lies within its bound.
 
         Raises:
-            ValueError: a number beyond its bound, or a list with more than `LARGEST_COUNT` entries.
+            ValueError: a number beyond its bound, or a list with more than `LARGEST_COUNT` numbers or `LARGEST_TABLE`
+                names.
         """
         bounds = self._merge_class_mappings("largest")
         for field in fields(self):  # type: ignore[arg-type, unused-ignore]
             value = getattr(self, field.name)
             values = value if isinstance(value, list) else [value]
-            if len(values) > LARGEST_COUNT:
-                raise ValueError(f"{field.name} has {len(values):,} entries; expected at most {LARGEST_COUNT:,}")
+            most = LARGEST_TABLE if values and isinstance(values[-1], str) else LARGEST_COUNT
+            if len(values) > most:
+                raise ValueError(f"{field.name} has {len(values):,} entries; expected at most {most:,}")
             for one in values:
                 if isinstance(one, (int, float)) and not isinstance(one, bool):
                     _check_number(field, one, bounds.get(field.name, LARGEST_COUNT))

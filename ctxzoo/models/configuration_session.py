@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 from huggingface_hub.dataclasses import strict
 
-from .configuration_base import ZooConfig
+from .configuration_base import LARGEST_TABLE, ZooConfig
 
 
 @strict
@@ -21,6 +21,7 @@ class SessionConfig(ZooConfig):
         max_history: Largest number of last items of a session that a recommendation reads, as many as in training.
     """
 
+    largest = MappingProxyType({"num_items": LARGEST_TABLE})
     nominal_sizes = MappingProxyType({"num_items": 1980})
 
     num_items: int = 1980

@@ -25,7 +25,7 @@ class TextConfig(ZooConfig):
             rows have a fixed int8 vector, `layers_text_input.PretrainedEmbedding` [ours]. None: no given vectors.
     """
 
-    largest = MappingProxyType({"embedding_seed": 2**63 - 1})
+    largest = MappingProxyType({"embedding_seed": 2**63 - 1, "trained_words": LARGEST_TABLE})
     nominal_sizes = MappingProxyType({"vocab_size": 2})
 
     vocab_size: int = 10_000
@@ -83,7 +83,7 @@ class TextClassifierConfig(TextConfig):
     """
 
     takes_several_labels = True
-    largest = MappingProxyType({"wide_buckets": LARGEST_TABLE, "wide_char_buckets": LARGEST_TABLE})
+    largest = MappingProxyType(dict.fromkeys(("wide_buckets", "wide_char_buckets", "wide_ids"), LARGEST_TABLE))
 
     wide_buckets: int = 0
     wide_char_buckets: int = 0

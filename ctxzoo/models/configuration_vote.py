@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 from huggingface_hub.dataclasses import strict
 
-from .configuration_base import ZooConfig
+from .configuration_base import LARGEST_TABLE, ZooConfig
 
 
 @strict
@@ -24,6 +24,7 @@ class VoteConfig(ZooConfig):
             (`remove_outcomes`). Checkpoints from before November 2026 were trained without that.
     """
 
+    largest = MappingProxyType(dict.fromkeys(("num_legislators", "num_bills"), LARGEST_TABLE))
     nominal_sizes = MappingProxyType({"num_legislators": 244, "num_bills": 7554, "vocab_size": 2000})
     former_fields = MappingProxyType({"bow_transform": "log1p"})
 

@@ -18,8 +18,10 @@ from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
+from ctxzoo.models.configuration_hcrnn import HcrnnConfig
 from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
+from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClassification
 
@@ -99,6 +101,18 @@ def test_bounds_are_inclusive_and_those_of_parents_hold() -> None:
         LamaConfig(logit_scale=float("nan"))
     with pytest.raises(StrictDataclassError, match=r"no_answer_threshold must be in \[0, 1\], or null; got 7"):
         BidafConfig(no_answer_threshold=7.0)
+
+
+def test_sizes_that_data_have_may_be_large() -> None:
+    """A file of 3,000 texts has more n-grams than that, a shop more items, and each of these may have a name."""
+    many = 150_000
+    text = {"vocab_size": 600_000, "wide_buckets": 262_144, "wide_char_buckets": 100_000}
+    assert TextBaselineConfig(**text, wide_ids=many, trained_words=many).wide_ids == many
+    for config in (
+        HcrnnConfig(num_items=many, item_names=[f"item {number}" for number in range(many)]),
+        VoteBaselineConfig(num_legislators=many, num_bills=many, bill_names=[f"b{n}" for n in range(many)]),
+    ):
+        assert type(config).from_dict(config.to_dict()).to_dict() == config.to_dict()
 
 
 def test_a_list_of_fractions_is_bounded_as_fractions_are() -> None:
