@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +13,14 @@ import torch
 from tokenizers import Tokenizer
 from tokenizers.trainers import WordLevelTrainer
 from torch.utils.data import Dataset
-from transformers import BatchEncoding, TokenizersBackend
+from transformers import TokenizersBackend
 
 from ctxzoo.data.formats import Rows
 from ctxzoo.models.tokenization_base import PAD_TOKEN
 from ctxzoo.models.tokenization_word import WordTokenizer
 
 TEXTS_AT_ONCE = 4096  # texts that are cut or encoded in one call; bounds the memory of the Python lists it gives
+TEXTS_AHEAD = 512  # texts that are encoded while a model reads those before
 
 
 @dataclass(frozen=True)
@@ -80,30 +82,73 @@ def encode_texts(
     lengths: list[int] = []
     cut_off: list[npt.NDArray[np.bool_]] = [np.zeros(0, np.bool_)]
     for start in range(0, len(texts), TEXTS_AT_ONCE):
-        chunk = tokenizer(
-            texts[start : start + TEXTS_AT_ONCE],
-            truncation=max_length is not None,
-            max_length=max_length,
-            return_attention_mask=False,
-            return_overflowing_tokens=True,
-            is_split_into_words=is_split_into_words,
-        )
-        rows, truncated = _take_first_row_of_each_text(chunk)
+        chunk = texts[start : start + TEXTS_AT_ONCE]
+        if isinstance(tokenizer, WordTokenizer) and not is_split_into_words:
+            rows, num_cut_off = tokenizer.encode_to_arrays(chunk, max_length)  # type: ignore[arg-type]
+            truncated = np.array(num_cut_off) > 0
+        else:
+            rows, truncated = _call_tokenizer(tokenizer, chunk, max_length, is_split_into_words)
         cut_off.append(truncated)
-        for row in rows:
-            lengths.append(len(row))
-            ids.append(np.array(row, np.int32))
+        lengths += map(len, rows)
+        ids += rows
     pointers = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     return EncodedTexts(np.concatenate(ids), pointers, np.concatenate(cut_off))
 
 
-def _take_first_row_of_each_text(encoding: BatchEncoding) -> tuple[list[list[int]], npt.NDArray[np.bool_]]:
+def _call_tokenizer(
+    tokenizer: TokenizersBackend, texts: list[str] | list[list[str]], max_length: int | None, is_split_into_words: bool
+) -> tuple[list[npt.NDArray[np.int32]], npt.NDArray[np.bool_]]:
     """Return one row of ids for each text, and (texts,) whether something was cut off."""
+    encoding = tokenizer(
+        texts,
+        truncation=max_length is not None,
+        max_length=max_length,
+        return_attention_mask=False,
+        return_overflowing_tokens=True,
+        is_split_into_words=is_split_into_words,
+    )
+    rows = [np.array(row, np.int32) for row in encoding["input_ids"]]
     if "num_truncated_tokens" in encoding:  # a WordTokenizer
-        return encoding["input_ids"], np.array(encoding["num_truncated_tokens"]) > 0
+        return rows, np.array(encoding["num_truncated_tokens"]) > 0
     # Other fast tokenizers give what they cut off in further rows of the same text.
     _, firsts, counts = np.unique(encoding["overflow_to_sample_mapping"], return_index=True, return_counts=True)
-    return [encoding["input_ids"][first] for first in firsts], counts > 1
+    return [rows[first] for first in firsts], counts > 1
+
+
+def generate_text_batches(
+    tokenizer: WordTokenizer, texts: Sequence[str], batch_size: int
+) -> Iterator[tuple[list[int], dict[str, npt.NDArray[np.int64]], tuple[list[int], list[int]]]]:
+    """Yield texts in batches for a model, cut at the `word_limit` of the tokenizer.
+
+    A thread encodes the next texts while the caller's model reads these.
+
+    Args:
+        tokenizer: Tokenizer of the model.
+        texts: Texts to read.
+        batch_size: Largest number of texts in a batch.
+
+    Yields:
+        The places of the batch's texts among all, its `pad_text_batch`, and how many known words the model reads of
+        each text, and how many are left out.
+    """
+    with ThreadPoolExecutor(max_workers=1) as thread:
+
+        def encode(start: int) -> Any:
+            return thread.submit(tokenizer.encode_to_arrays, texts[start : start + TEXTS_AHEAD], tokenizer.word_limit)
+
+        following = encode(0) if texts else None
+        for start in range(0, len(texts), TEXTS_AHEAD):
+            assert following is not None
+            ids, left_out = following.result()
+            following = encode(start + TEXTS_AHEAD) if start + TEXTS_AHEAD < len(texts) else None
+            pointers = np.cumsum([0, *map(len, ids)])
+            encoded = EncodedTexts(np.concatenate(ids), pointers, np.array(left_out) > 0)
+            # Texts of nearly the same length share a batch, so that little is padded.
+            order = np.argsort(encoded.lengths(), kind="stable")
+            for rows in np.split(order, range(batch_size, len(order), batch_size)):
+                batch = pad_text_batch(encoded, rows, tokenizer.pad_token_id)
+                known = (batch["attention_mask"] * (batch["input_ids"] < len(tokenizer))).sum(axis=1)
+                yield (rows + start).tolist(), batch, (known.tolist(), [left_out[row] for row in rows])
 
 
 def pad_text_batch(texts: EncodedTexts, rows: Rows, pad_id: int) -> dict[str, npt.NDArray[np.int64]]:

@@ -95,8 +95,16 @@ class ConvolutionEncoder(nn.Module):
         self.kernel_sizes = kernel_sizes
         self.convolutions = nn.ModuleList(nn.Conv1d(width, num_filters, size) for size in kernel_sizes)
 
-    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
-        """Return tokens x (B, n, m), the largest filter values (B, d), and in a list the share (B, n) of each word."""
+    def forward(self, x: torch.Tensor, mask: torch.Tensor, with_weights: bool = True) -> Encoded:
+        """Return tokens x (B, n, m), the largest filter values (B, d), and in a list the share (B, n) of each word.
+
+        Args:
+            x: (B, n, m) tokens.
+            mask: Boolean (B, n), True at words.
+            with_weights: Whether the shares are needed; without them, and without a gradient, all is faster.
+        """
+        if not (with_weights or torch.is_grad_enabled() or torch.compiler.is_compiling()):
+            return x, self._pool(x, mask), []
         pooled, weights = [], torch.zeros((), device=x.device)
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
             padded = F.pad(x, (0, 0, 0, size - 1))  # (B, n + w - 1, m), a window for every word
@@ -105,6 +113,17 @@ class ConvolutionEncoder(nn.Module):
             pooled.append(value)
             weights = weights + spread_window_weights(fractions, mask, size)
         return x, torch.cat(pooled, dim=1), [weights / len(self.convolutions)]
+
+    def _pool(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the largest filter values (B, d) alone."""
+        pooled = []
+        convolution: Any
+        for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
+            windows = F.pad(x, (0, 0, 0, size - 1)).unfold(1, size, 1).transpose(2, 3).flatten(2)  # (B, n, w m)
+            values = F.linear(windows, convolution.weight.transpose(1, 2).flatten(1), convolution.bias)
+            # No value is below 0 after ReLU, which may come after the maximum.
+            pooled.append(torch.relu((values * find_window_starts(mask, size).unsqueeze(-1)).amax(dim=1)))
+        return torch.cat(pooled, dim=1)
 
 
 class RecurrentEncoder(nn.Module):

@@ -10,7 +10,7 @@ from transformers import initialization as init
 
 from .ops_execution import dropout
 from .ops_inputs import check_word_ids, make_word_mask, refuse_empty_batch
-from .ops_words import word_positions
+from .ops_words import take_rows, word_positions
 
 _ROUNDS = ((16, 0x7FEB352D), (15, 0x846CA68B))  # shifts and factors of the hash function "lowbias32"
 _COLUMNS = 0x9E3779B9
@@ -90,7 +90,7 @@ class PretrainedEmbedding(nn.Module):
 
     def look_up_fixed(self, input_ids: torch.Tensor) -> torch.Tensor:
         """Return the vectors (B, n, width) that ids (B, n) start from."""
-        return self.vectors[input_ids].to(self.scales.dtype) * self.scales
+        return take_rows(self.vectors, input_ids).to(self.scales.dtype) * self.scales
 
     @torch.no_grad()
     def init_from_vectors(

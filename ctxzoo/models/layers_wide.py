@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from transformers import initialization as init
 
 from .layers_text_input import PretrainedEmbedding
+from .ops_words import take_rows
 
 
 class LinearTextScores(nn.Module):
@@ -83,12 +84,12 @@ class LinearTextScores(nn.Module):
     ) -> torch.Tensor:
         """Return what each position adds to the scores, (B, n, L), 0 outside the mask; with the bias they add up."""
         ids = torch.where(mask, input_ids, torch.zeros_like(input_ids))
-        rows = ids if self.row_of_id is None else self.row_of_id[ids].long()
-        values = tfidf(ids, mask, self.inverse_document_frequency[rows], self.group_starts)  # (B, n)
+        rows = ids if self.row_of_id is None else take_rows(self.row_of_id, ids)
+        values = tfidf(ids, mask, take_rows(self.inverse_document_frequency, rows), self.group_starts)  # (B, n)
         if self.row_of_id is None:
             added = values.unsqueeze(-1) * F.embedding(rows, self.weight)  # (B, n, L)
         else:
-            added = (values * self.weight_scales[rows]).unsqueeze(-1) * self.weight[rows]
+            added = (values * take_rows(self.weight_scales, rows)).unsqueeze(-1) * take_rows(self.weight, rows)
         if self.vector_weight is None:
             return added
         assert words is not None
@@ -102,7 +103,7 @@ class LinearTextScores(nn.Module):
         # Not in a graph, whose sizes must not follow from values.
         end = ids.size(1) if torch.compiler.is_compiling() else count_word_columns(is_word)
         is_word, word_ids = is_word[:, :end], torch.where(is_word[:, :end], ids[:, :end], 0)
-        weights = words.mean_weights[word_ids] * is_word
+        weights = take_rows(words.mean_weights, word_ids) * is_word
         total = weights.sum(dim=1, keepdim=True)
         weights = torch.where(total > 0, weights / total.clamp(min=torch.finfo(total.dtype).tiny), weights)
         with torch.autocast(ids.device.type, enabled=False):

@@ -78,12 +78,14 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, m) and (B, n)
         x, mask = pad_empty_sequences(x, mask)
-        tokens, pooled, weights = self.layers(x, mask)  # (B, n, h), (B, d) and a list of (B, n)
+        with_attentions = self.resolve_output_flag(output_attentions, "attentions")
+        options = {"with_weights": with_attentions} if isinstance(self.layers, ConvolutionEncoder) else {}
+        tokens, pooled, weights = self.layers(x, mask, **options)  # (B, n, h), (B, d) and a list of (B, n)
         output = BaseModelOutputWithPooling(
             last_hidden_state=tokens,
             pooler_output=dropout(pooled, self.config.pooled_dropout, training=self.training),
             hidden_states=(x, tokens) if self.resolve_output_flag(output_hidden_states, "hidden_states") else None,
-            attentions=tuple(weights) if self.resolve_output_flag(output_attentions, "attentions") else None,
+            attentions=tuple(weights) if with_attentions else None,
         )
         return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 

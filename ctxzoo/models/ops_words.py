@@ -84,6 +84,11 @@ def masked_max(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch
     return (values * has_tokens).to(x.dtype), fractions * has_tokens
 
 
+def take_rows(table: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    """Return `table[rows]` for a table (R, ...) and row numbers of any shape; several times faster on a CPU."""
+    return table.index_select(0, rows.flatten()).view(*rows.shape, *table.shape[1:])
+
+
 def classification_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return the cross-entropy in nats, the mean over the batch.
 

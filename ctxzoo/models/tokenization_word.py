@@ -1,24 +1,29 @@
 """`WordTokenizer`: words of a text, unknown ones removed or kept as one id, and n-grams hashed into buckets."""
 
+import re
 from collections.abc import Iterator, Sequence
-from hashlib import blake2b
+from itertools import product
 from typing import Any, Literal, get_args
 
+import numpy as np
+import numpy.typing as npt
 from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordLevel
 from transformers.tokenization_utils_base import LARGE_INTEGER, TruncationStrategy
 from transformers.utils import PaddingStrategy
 
+from .ops_ngrams import MOST_KEPT, NgramIds, generate_character_ngrams
 from .tokenization_base import PAD_TOKEN, UNK_TOKEN, EncodingOptions, UnpaddedBatch, ZooTokenizer
 
 MASK_TOKEN = "[MASK]"  # id 1 where there is one: stands for a word to be predicted
-WORD_BEGIN, WORD_END = "<", ">"  # fastText's marks of a word's boundaries
-_KEPT_WORDS = 200_000  # most words whose character n-grams are remembered
 PreTokenizerName = Literal["whitespace", "english"]
 NO_OFFSETS = (0, 0)  # offsets of padding and of n-grams, which stand for no single position of the text
 
 # Reviews are published with line breaks as HTML or as a backslash and an n, and with backslashes before quotes.
 LINE_BREAK = r"""<br ?/?>|\\n|\\(?=")"""
+
+_BREAK_WITH_BLANK = "<br /?>"  # those of them that are more than one piece between blanks
+_BLANKS_OF_PYTHON = re.compile("[\x1c-\x1f]")  # at which `str.split` cuts and pre-tokenizers do not
 
 _ALNUM = r"[\p{L}\p{M}\p{N}]"
 _END = rf"(?!{_ALNUM})"
@@ -84,7 +89,11 @@ class WordTokenizer(ZooTokenizer):
     """
 
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012 (transformers declares it so)
-    _char_ngram_ids: dict[str, list[int]] | None = None
+    _kept_cuts: "_KeptCuts | None" = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs: not the cuts that are kept."""
+        return {**self.__dict__, "_kept_cuts": None}
 
     @property
     def lower_case(self) -> bool:
@@ -175,6 +184,32 @@ class WordTokenizer(ZooTokenizer):
                 spans += [(number, number + 1) for _ in generate_character_ngrams(word, *self.char_ngrams)]
         return encoding.offsets[: len(words)], spans
 
+    def encode_to_arrays(
+        self, texts: Sequence[str], max_length: int | None = None
+    ) -> tuple[list[npt.NDArray[np.int32]], list[int]]:
+        """Encode texts without padding, faster than a call, with the same ids.
+
+        Args:
+            texts: Texts.
+            max_length: Largest number of known words of a text, as with `truncation=True`; None: all of them.
+
+        Returns:
+            The ids of each text, and how many known words of each were cut off.
+
+        Raises:
+            TypeError: something that is not text.
+            ValueError: half of a surrogate pair in a text.
+        """
+        rows, cut_off = [], []
+        texts, _ = _to_text_list(texts, is_split_into_words=False)
+        encodings = [] if self._num_buckets else self._pre_tokenize(texts, is_split_into_words=False)
+        for words, ids in self._read_words(texts, False, encodings):
+            known_positions = [position for position, index in enumerate(ids) if index]
+            kept_ids = np.array(_select_items(known_positions[:max_length], ids), np.int32)
+            rows.append(np.concatenate([kept_ids, self._compute_ngram_ids(words, known_positions, max_length)]))
+            cut_off.append(max(0, len(known_positions) - max_length) if max_length is not None else 0)
+        return rows, cut_off
+
     def _list_unsupported_options(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
         return {
             "a pair of texts (a classifier reads one)": text_pair is not None,
@@ -200,26 +235,16 @@ class WordTokenizer(ZooTokenizer):
             columns["offset_mapping"] = []
         if options.return_overflowing_tokens:
             columns |= {"overflowing_tokens": [], "num_truncated_tokens": []}
-        encodings = self._pre_tokenize(texts, split)
-        for entry, encoding in zip(texts, encodings, strict=True):
-            ids = encoding.ids
-            if self.keeps_unknown:  # the text "[PAD]" counts as unknown too
-                ids = [index or self.unk_token_id for index in ids]
+        needs_encodings = not self._num_buckets or options.return_offsets_mapping
+        encodings = self._pre_tokenize(texts, split) if needs_encodings else []
+        for number, (words, ids) in enumerate(self._read_words(texts, split, encodings)):
             known_positions = [position for position, index in enumerate(ids) if index]
             kept_positions = known_positions[:limit]
-            ngrams: list[int] = []
-            if self._num_buckets:
-                parts = entry if split else [entry]
-                words = [word for part in parts for word in pre_tokenize(self._tokenizer, part)]
-                # Words that were removed count in n-grams, those behind the last kept one do not.
-                ngrams = self._compute_ngram_ids(
-                    words if len(kept_positions) == len(known_positions) else words[: kept_positions[-1] + 1]
-                )
+            ngrams = self._compute_ngram_ids(words, known_positions, limit).tolist()
             columns["input_ids"].append([*_select_items(kept_positions, ids), *ngrams])
             if options.return_offsets_mapping:
-                columns["offset_mapping"].append(
-                    [*_select_items(kept_positions, encoding.offsets), *[NO_OFFSETS] * len(ngrams)]
-                )
+                offsets = _select_items(kept_positions, encodings[number].offsets)
+                columns["offset_mapping"].append([*offsets, *[NO_OFFSETS] * len(ngrams)])
             if options.return_overflowing_tokens:
                 cut_off = len(known_positions) - len(kept_positions)
                 columns["overflowing_tokens"].append(
@@ -267,28 +292,47 @@ class WordTokenizer(ZooTokenizer):
         self._tokenizer.encode_special_tokens = self.mask_token is None
         return self._encode_with_backend(texts, "text", is_split_into_words)
 
-    def _compute_ngram_ids(self, words: list[str]) -> list[int]:
-        first_id, buckets = len(self), self.ngram_buckets  # ids of n-grams begin behind those of words
-        ids = [
-            first_id + hash_ngram(" ".join(words[start : start + order])) % buckets
-            for order in range(2, self.ngram_order + 1)
-            for start in range(len(words) - order + 1)
-        ]
-        bounds = self.char_ngrams
-        if bounds is not None:
-            if self.char_ngram_buckets:
-                first_id, buckets = first_id + buckets, self.char_ngram_buckets
-            # Texts repeat their words, so the n-grams of a word are computed once.
-            if self._char_ngram_ids is None or len(self._char_ngram_ids) > _KEPT_WORDS:
-                self._char_ngram_ids = {}
-            cached_ids = self._char_ngram_ids
-            for word in words:
-                if word not in cached_ids:
-                    cached_ids[word] = [
-                        first_id + hash_ngram(ngram) % buckets for ngram in generate_character_ngrams(word, *bounds)
-                    ]
-                ids += cached_ids[word]
-        return ids
+    def _read_words(
+        self, texts: Sequence[Any], is_split_into_words: bool, encodings: Sequence[Any]
+    ) -> Iterator[tuple[list[str], list[int]]]:
+        """Yield of each text its words, none where no n-grams are made of them, and the id of each word, 0: removed.
+
+        Args:
+            texts: Texts, or lists of words.
+            is_split_into_words: Whether texts are lists of words.
+            encodings: The backend's encodings of the texts; empty: ids are looked up here.
+        """
+        if not self._num_buckets:
+            for encoding in encodings:
+                # Where unknown words are kept, the text "[PAD]" counts as unknown too.
+                yield [], [index or self.unk_token_id for index in encoding.ids] if self.keeps_unknown else encoding.ids
+            return
+        cuts = self._get_kept_cuts()
+        try:
+            for number, text in enumerate(texts):
+                parts = text if is_split_into_words else [text]
+                words = [word for part in parts for word in cuts.cut(part)]
+                yield words, encodings[number].ids if encodings else cuts.look_up(words)
+        except (TypeError, UnicodeEncodeError):
+            self._pre_tokenize(texts, is_split_into_words)  # says which text cannot be read
+            raise
+
+    def _compute_ngram_ids(
+        self, words: list[str], known_positions: list[int], limit: int | None
+    ) -> npt.NDArray[np.int32]:
+        if not self._num_buckets:
+            return np.zeros(0, np.int32)
+        # Words that were removed count in n-grams, those behind the last kept one do not.
+        if limit is not None and len(known_positions) > limit:
+            words = words[: known_positions[limit - 1] + 1]
+        return self._get_kept_cuts().ngrams.encode(words)
+
+    def _get_kept_cuts(self) -> "_KeptCuts":
+        if self._kept_cuts is None:
+            # Ids of n-grams begin behind those of words.
+            sizes = self.ngram_buckets, self.ngram_order, self.char_ngrams, self.char_ngram_buckets
+            self._kept_cuts = _KeptCuts(self._tokenizer, NgramIds(len(self), *sizes))
+        return self._kept_cuts
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
         known = self._tokenizer.get_vocab()
@@ -300,6 +344,53 @@ class WordTokenizer(ZooTokenizer):
             )
         added: int = super()._add_tokens(new_tokens, special_tokens)
         return added
+
+
+class _KeptCuts:
+    """Words of texts and ids of their n-grams, kept for pieces and words that texts repeat.
+
+    A piece is what stands between blanks. The pre-tokenizers of `build_pre_tokenizer` cut a text at blanks, and look
+    nowhere beyond them, so its words are those of its pieces; with another one each text is cut as a whole.
+    """
+
+    def __init__(self, backend: Tokenizer, ngrams: NgramIds) -> None:
+        self.backend = backend
+        self.ngrams = ngrams
+        self._index_of_word = backend.get_vocab()
+        self._words_of_piece: dict[str, list[str]] = {}
+        self._line_break: re.Pattern[str] | None = None
+        self._cuts_pieces = False
+        for name, lower_case, fold_digits in product(get_args(PreTokenizerName), (False, True), (False, True)):
+            if _get_state(build_pre_tokenizer(lower_case, name, fold_digits)) == _get_state(backend):
+                self._cuts_pieces = True
+                if name == "english":
+                    self._line_break = re.compile(_BREAK_WITH_BLANK, re.IGNORECASE if lower_case else 0)
+
+    def cut(self, text: str) -> list[str]:
+        """Return all words of a text, known or not, as `pre_tokenize` does."""
+        if not self._cuts_pieces or _BLANKS_OF_PYTHON.search(text):
+            return pre_tokenize(self.backend, text)
+        if len(self._words_of_piece) > MOST_KEPT:
+            self._words_of_piece = {}
+        if self._line_break is not None and "<" in text:
+            text = self._line_break.sub(" ", text)
+        known, words = self._words_of_piece, []
+        for piece in text.split():
+            cut = known.get(piece)
+            if cut is None:
+                cut = known[piece] = pre_tokenize(self.backend, piece)
+            words += cut
+        return words
+
+    def look_up(self, words: list[str]) -> list[int]:
+        """Return the id of each word, 0 for those that are not in the vocabulary."""
+        return [self._index_of_word.get(word, 0) for word in words]
+
+
+def _get_state(backend: Tokenizer) -> tuple[str, str]:
+    """Return what a backend does before it looks words up, as tokenizer.json has it."""
+    parts = backend.normalizer, backend.pre_tokenizer
+    return str(parts[0] and parts[0].__getstate__()), str(parts[1] and parts[1].__getstate__())
 
 
 def build_word_tokenizer(
@@ -426,20 +517,6 @@ def pre_tokenize(backend: Tokenizer, text: str) -> list[str]:
     if backend.normalizer is not None:
         text = backend.normalizer.normalize_str(text)
     return [word for word, _ in backend.pre_tokenizer.pre_tokenize_str(text)]
-
-
-def hash_ngram(ngram: str) -> int:
-    """Hash an n-gram to a number, the same in every process: BLAKE2b of its UTF-8 bytes, 8 bytes little-endian."""
-    return int.from_bytes(blake2b(ngram.encode("utf-8"), digest_size=8).digest(), "little")
-
-
-def generate_character_ngrams(word: str, low: int, high: int) -> Iterator[str]:
-    """Yield the n-grams of `low` to `high` characters of "<word>", from left to right, as fastText: no mark alone."""
-    marked = f"{WORD_BEGIN}{word}{WORD_END}"
-    for start in range(len(marked)):
-        for length in range(low, min(high, len(marked) - start) + 1):
-            if length > 1 or 0 < start < len(marked) - 1:  # no mark alone
-                yield marked[start : start + length]
 
 
 def _check_ngrams(buckets: int, order: int, char_ngrams: tuple[int, int] | None, char_buckets: int) -> None:

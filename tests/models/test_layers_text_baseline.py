@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ctxzoo.models.layers_text_baseline import attention_overlap
+from ctxzoo.models.layers_text_baseline import ConvolutionEncoder, attention_overlap
 from tests.references.text_baseline import reference_attention_overlap
 
 
@@ -49,3 +49,19 @@ def test_mixed_precision_does_not_narrow_it(given: torch.dtype) -> None:
         found = attention_overlap(weights)
     assert found.dtype == torch.float32
     torch.testing.assert_close(found.double(), reference_attention_overlap(weights), rtol=1e-5, atol=0)
+
+
+def test_the_largest_filter_values_are_the_same_without_shares_and_gradient() -> None:
+    torch.manual_seed(0)
+    layer = ConvolutionEncoder(6, [2, 4], 5).double()
+    lengths = torch.tensor([7, 5, 3, 1, 0])
+    mask = torch.arange(7) < lengths.unsqueeze(1)
+    x = torch.randn(5, 7, 6).double() * mask.unsqueeze(-1)
+    expected = layer(x, mask)[1]
+    assert expected[:4].abs().sum(dim=1).min() > 0
+    with torch.no_grad():
+        tokens, pooled, weights = layer(x, mask, with_weights=False)
+        torch.testing.assert_close(pooled, expected.detach())
+        assert tokens is x
+        assert weights == []
+    assert layer(x, mask, with_weights=False)[1].requires_grad

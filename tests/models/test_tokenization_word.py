@@ -1,22 +1,22 @@
 import json
 import random
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, pre_tokenizers
 from transformers import DataCollatorWithPadding, PretrainedConfig, PreTrainedModel, TextClassificationPipeline
 from transformers.modeling_outputs import SequenceClassifierOutput
 
+from ctxzoo.models.ops_ngrams import generate_character_ngrams, hash_ngram
 from ctxzoo.models.tokenization_word import (
     PreTokenizerName,
     WordTokenizer,
     build_pre_tokenizer,
     build_word_tokenizer,
-    generate_character_ngrams,
-    hash_ngram,
     pre_tokenize,
 )
 from tests.support.doors import offline
@@ -568,3 +568,73 @@ def test_every_id_is_of_the_words_that_it_was_made_of(pre_tokenizer: PreTokenize
 def test_without_ngrams_ids_are_of_the_known_words_alone() -> None:
     tokenizer = build_word_tokenizer(["the", "lamp"], model_max_length=2)
     assert tokenizer.map_ids_to_words("The big lamp the") == ([(0, 3), (8, 12)], [(0, 1), (1, 2)])
+
+
+PIECES = [
+    *["don't", "U.S.", "can't", "...", "--", "http://a.b/c?d", "www.x", "Mr.", "3.5", "o'clock", ":-)", "İ", "e\u0301"],
+    *[
+        "<br />",
+        "<BR />",
+        "<br>",
+        "<br/>",
+        "<br",
+        "/>",
+        '\\"',
+        "\\n",
+        "\\",
+        "covid-19",
+        "film.The",
+        "gonna",
+        "'s",
+        "\u0301",
+    ],
+    *[" ", "  ", "\t", "\n", "\x0b", "\x1c", "\x1f", "\x85", "\xa0", "\u180e", "\u2007", "\u2028", "\u200b", "\u3000"],
+]
+
+
+@pytest.mark.parametrize("pre_tokenizer", ["whitespace", "english"])
+@pytest.mark.parametrize("lower_case", [True, False])
+def test_texts_are_cut_piece_by_piece_as_they_are_as_a_whole(pre_tokenizer: PreTokenizerName, lower_case: bool) -> None:
+    options = {"lower_case": lower_case, "pre_tokenizer": pre_tokenizer}
+    hashed = build_word_tokenizer(
+        ["mr.", "3.5"] if lower_case else ["Mr.", "3.5"], **options, ngram_buckets=99, ngram_order=2
+    )
+    generator = random.Random(0)
+    texts = ["".join(generator.choices(PIECES, k=generator.randint(0, 9))) for _ in range(2000)]
+    texts.append("3.5 film 3.5")
+    cuts = hashed._get_kept_cuts()
+    assert cuts._cuts_pieces
+    for text in texts + texts[:50]:
+        assert cuts.cut(text) == pre_tokenize(hashed._tokenizer, text), text
+    for limit in (None, 1):
+        rows, cut_off = hashed.encode_to_arrays(texts, limit)
+        expected = hashed(
+            texts,
+            truncation=limit is not None,
+            max_length=limit,
+            return_overflowing_tokens=True,
+            return_offsets_mapping=True,
+        )  # offsets come from the backend
+        assert [row.tolist() for row in rows] == expected["input_ids"]
+        assert cut_off == expected["num_truncated_tokens"]
+    assert any(cut_off)
+
+
+def test_what_is_kept_has_a_bound_and_other_backends_cut_whole_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxzoo.models.ops_ngrams.MOST_KEPT", 3)
+    monkeypatch.setattr("ctxzoo.models.tokenization_word.MOST_KEPT", 3)
+    options = {"ngram_buckets": 99, "ngram_order": 2, "char_ngrams": (2, 3)}
+    texts = ["a b c d e f", "f e d c b a", "a a a", "g h a b"]
+    kept, plain = build_word_tokenizer(["a", "b"], **options), build_word_tokenizer(["a", "b"], **options)
+    for text in texts * 2:
+        assert kept(text)["input_ids"] == plain(text, return_offsets_mapping=True)["input_ids"]
+    cuts = kept._kept_cuts
+    assert cuts is not None
+    assert len(cuts._words_of_piece) <= 4 + 6
+    assert max(len(cuts.ngrams._of_ngrams), len(cuts.ngrams._of_words)) <= 3
+    assert deepcopy(kept)._kept_cuts is None
+
+    other = build_word_tokenizer(["a", "b"], **options)
+    other._tokenizer.pre_tokenizer = pre_tokenizers.Split("x", "removed")
+    assert other._get_kept_cuts().cut("a bxc d") == ["a b", "c d"]
+    assert build_word_tokenizer(["a"]).encode_to_arrays(["a b a", ""])[0][0].tolist() == [1, 1]

@@ -11,6 +11,7 @@ from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.notices import format_count
 from ctxzoo.data.row_stream import LINES, Row, RowStream
 from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
+from ctxzoo.data.text_encoding import generate_text_batches
 from ctxzoo.hub.classification_facts import get_label_names
 from ctxzoo.hub.folder_files import TOKENIZER_FILES, read_json_object
 from ctxzoo.hub.saved_model import fetch_checkpoint_files
@@ -19,7 +20,6 @@ from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.tasks.text_classification.known_words import (
     NO_KNOWN_WORD,
-    count_word_ids,
     describe_texts_without_known_words,
 )
 from ctxzoo.tasks.text_classification.label_sets import SEPARATORS
@@ -161,27 +161,15 @@ def classify_texts(
     Texts are cut at the `word_limit` of the tokenizer, where it has one; those that are longer also have
     `words_left_out`, the number of known words behind it. Those without a known word have `no_known_word`.
     """
-    limited, several = tokenizer.word_limit is not None, model.config.problem_type == SEVERAL_LABELS
+    several = model.config.problem_type == SEVERAL_LABELS
     names = get_label_names(model.config)
     answers: list[dict[str, Any]] = [{}] * len(texts)
-    # Texts of nearly the same length share a batch, so that little is padded.
-    order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
     with in_evaluation_mode(model):
-        for begin in range(0, len(order), batch_size):
-            rows = order[begin : begin + batch_size]
-            words = tokenizer(
-                [texts[row] for row in rows], padding=True, truncation=limited, return_overflowing_tokens=limited
-            )
-            # Texts without any id are a column of padding, as in training.
-            filler = {"input_ids": tokenizer.pad_token_id, "attention_mask": 0}
-            inputs = {
-                name: torch.tensor([ids or [empty] for ids in words[name]], device=model.device)
-                for name, empty in filler.items()
-            }
+        for rows, batch, numbers in generate_text_batches(tokenizer, texts, batch_size):
+            inputs = {name: torch.from_numpy(array).to(model.device) for name, array in batch.items()}
             logits = model(**inputs).logits.float()
             probabilities = (logits.sigmoid() if several else logits.softmax(dim=1)).cpu().tolist()
-            beyond = words["num_truncated_tokens"] if limited else [0] * len(rows)
-            for row, of_labels, ids, left_out in zip(rows, probabilities, words["input_ids"], beyond, strict=True):
+            for row, of_labels, known, left_out in zip(rows, probabilities, *numbers, strict=True):
                 by_name = dict(zip(names, of_labels, strict=True))
                 answers[row] = {
                     **(
@@ -191,7 +179,7 @@ def classify_texts(
                     ),
                     "probabilities": by_name,
                     **({LEFT_OUT: left_out} if left_out else {}),
-                    **({} if count_word_ids(ids, tokenizer) else {NO_KNOWN_WORD: True}),
+                    **({} if known else {NO_KNOWN_WORD: True}),
                 }
     return answers
 

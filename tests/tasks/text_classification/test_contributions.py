@@ -20,7 +20,8 @@ from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClass
 from ctxzoo.models.modeling_kernel_encoder import KernelEncoderForSequenceClassification
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
-from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, generate_character_ngrams, hash_ngram
+from ctxzoo.models.ops_ngrams import generate_character_ngrams, hash_ngram
+from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
 from ctxzoo.tasks.text_classification.contributions import explain_text
 from ctxzoo.tasks.text_classification.explanation import explanation_html
 
