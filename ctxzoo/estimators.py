@@ -355,6 +355,23 @@ class CtxzooRegressor(RegressorMixin, _Estimator):
         parts = [self.model_.predict(part)[:, 0].numpy() for part in torch.split(rows, CHUNK)]
         return np.concatenate(parts).astype(np.float64)
 
+    def predict_interval(self, X: Any, level: float = 90) -> npt.NDArray[np.float64]:
+        """Return intervals (n, 2), lower and upper end, that hold `level` percent of the targets of such rows.
+
+        They are those of split conformal prediction from errors on the held-out rows of `fit`, as wide for every row.
+
+        Args:
+            X: (n, I) features, finite numbers.
+            level: Share of new targets within their intervals, in percent, above 0 and below 100.
+
+        Raises:
+            NotFittedError: nothing was fitted.
+            ValueError: see `predict`; too few held-out rows for this level.
+        """
+        predicted = self.predict(X)
+        half_width = self.model_.get_half_width(level)
+        return np.stack([predicted - half_width, predicted + half_width], axis=1)
+
     def _name_features(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
         return [f"x{place}" for place in range(self.n_features_in_)] if names is None else list(names)

@@ -30,6 +30,8 @@ class KernelEncoderConfig(TextEncoderConfig):
         feature_names: Names of the I features of a regression; None: they have no names.
         target_name: Name of the target of a regression.
         num_context_rows: Number of training rows that a regression model stores and attends to when it predicts.
+        interval_errors: Sorted absolute errors of a regression on validation rows, in the unit of the target, from
+            which prediction intervals follow; None: there are none.
     """
 
     model_type = "ctxzoo_kernel_encoder"
@@ -54,6 +56,7 @@ class KernelEncoderConfig(TextEncoderConfig):
     feature_names: list[str] | None = None
     target_name: str = "target"
     num_context_rows: int = 0
+    interval_errors: list[float] | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Take `row_scaling` of old configurations out of the fields and keep it as an attribute."""
@@ -101,7 +104,11 @@ class KernelEncoderConfig(TextEncoderConfig):
         """Check the fields that describe the rows of a regression.
 
         Raises:
-            ValueError: another number of names than `input_size`, or a negative number of rows.
+            ValueError: another number of names than `input_size`, a negative number of rows, or errors that are not
+                sorted or below 0.
         """
         self.check_names("feature_names", f"input_size is {self.input_size}", self.input_size, unique=False)
         self.check_not_negative("num_context_rows")
+        errors = self.interval_errors or []
+        if errors != sorted(errors) or (errors and errors[0] < 0):
+            raise ValueError("interval_errors must be sorted and 0 or more, as `select_interval_errors` gives them")

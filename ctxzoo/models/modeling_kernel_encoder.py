@@ -21,6 +21,7 @@ from .modeling_text_encoder import (
 )
 from .ops_execution import in_evaluation_mode
 from .ops_kernel_encoder import masked_squared_error
+from .ops_kernel_encoder_intervals import find_half_width
 
 
 class KernelEncoderPreTrainedModel(EncoderPreTrainedModel):
@@ -126,3 +127,20 @@ class KernelEncoderForRegression(KernelEncoderPreTrainedModel, TextEncoderStepsP
         with in_evaluation_mode(self):
             logits = self(inputs_embeds=x.unsqueeze(0), logits_to_keep=number, return_dict=True).logits[0]
         return self.scaling.unscale_target(logits.float())  # (n, 1)
+
+    def get_half_width(self, level: float) -> float:
+        """Return by how much a prediction interval of `level` percent goes below and above what is predicted.
+
+        It is the same for all rows: a quantile of the absolute errors on the validation rows of the training (split
+        conformal prediction, see `find_half_width`). It covers `level` percent of new rows that are like those, on
+        average over all of them, not within each kind of row.
+
+        Raises:
+            ValueError: a model without such errors, or a level that cannot be.
+        """
+        if self.config.interval_errors is None:
+            raise ValueError(
+                "this model keeps no errors on validation rows, from which intervals follow: it is of an earlier "
+                "ctxzoo, or was trained without validation rows; train it again"
+            )
+        return find_half_width(self.config.interval_errors, level)

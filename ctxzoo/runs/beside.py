@@ -26,12 +26,14 @@ class Baseline:
         name: Name of the baseline with its article, such as "the majority class", for messages.
         description: Description of the baseline, and of the rows that it is fitted on.
         notice: Line that is printed before a long fit; empty: none.
+        advice: What to do where the baseline is better than the model; empty: nothing but that it is better is said.
     """
 
     run: Run
     name: str
     description: str
     notice: str = ""
+    advice: str = ""
 
 
 def build_baseline_run(kind: type[AnyCounted], problem: Problem, experiment: Experiment, variant: str) -> AnyCounted:
@@ -91,7 +93,10 @@ def _format_comparison_line(
     difference = result.metrics[f"{result.split}/{first}"] - baseline_scores[f"{result.split}/{first}"]
     difference_text = f"{difference:+.{metrics[first].decimals}f}" if difference else "no difference"
     lower = "; lower is better" if problem.lower_is_better else ""
+    loses = difference > 0 if problem.lower_is_better else difference < 0
+    verdict = f"; {baseline.name} is better here" if loses else ""
+    advice = f": {baseline.advice}" if loses and baseline.advice else ""
     return (
         f"{baseline.name} has {scores} on {result.split} ({baseline.description}); this model's {metrics[first].name} "
-        f"beside it: {difference_text}{lower}"
+        f"beside it: {difference_text}{lower}{verdict}{advice}"
     )

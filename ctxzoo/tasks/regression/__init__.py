@@ -10,12 +10,13 @@ __all__ = [
     "RegressionTask",
     "SpectralMixture",
     "evaluate",
+    "predict_intervals",
     "predict_rows",
 ]
 
 if TYPE_CHECKING:
     from ctxzoo.tasks.regression.data import RegressionDataModule
-    from ctxzoo.tasks.regression.prediction import predict_rows
+    from ctxzoo.tasks.regression.prediction import predict_intervals, predict_rows
     from ctxzoo.tasks.regression.spectral_mixture import SpectralMixture
     from ctxzoo.tasks.regression.task import RegressionScores, RegressionTask, evaluate
 else:

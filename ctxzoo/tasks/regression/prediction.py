@@ -45,6 +45,31 @@ def predict_rows(checkpoint: str | Path | PreTrainedModel, rows: Sequence[Sequen
     return found
 
 
+def predict_intervals(
+    checkpoint: str | Path | PreTrainedModel, rows: Sequence[Sequence[float]], level: float = 90
+) -> list[tuple[float, float, float]]:
+    """Predict the target of each row with an interval that holds `level` percent of such targets.
+
+    The intervals are those of split conformal prediction from errors on the validation rows of the training; they are
+    as wide for every row, and hold for rows like those.
+
+    Args:
+        checkpoint, rows: Checkpoint or model, and feature values, as in `predict_rows`.
+        level: Share of new targets within their intervals, in percent, above 0 and below 100.
+
+    Returns:
+        (predicted, low, high) of each row, in the unit of the target.
+
+    Raises:
+        OSError, ValueError: see `predict_rows`; a model without intervals, or a level that its validation rows cannot
+            vouch for.
+    """
+    model: Any = checkpoint if isinstance(checkpoint, PreTrainedModel) else load_saved_model(str(checkpoint))[0]
+    predicted = predict_rows(model, rows)
+    half_width = model.get_half_width(level)
+    return [(value, value - half_width, value + half_width) for value in predicted]
+
+
 class NumberAnswers:
     """The answers of a model to rows of a user's file, which hold its features by their names.
 
@@ -52,10 +77,15 @@ class NumberAnswers:
 
     Args:
         model: Regression model with a method `predict`, which runs on the device where its weights are.
+        interval: Share of targets in percent that the intervals in the answers are to hold; None: no intervals.
+
+    Raises:
+        ValueError: the model has no such intervals.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, interval: float | None = None) -> None:
         self.model = model
+        self.half_width = None if interval is None else model.get_half_width(interval)
         self.features: list[str] = model.config.feature_names
         self.rows = 0
 
@@ -90,8 +120,12 @@ class NumberAnswers:
 
     def _build_answer(self, value: float) -> Answer:
         """Convert a predicted number to the answer that is written for a row."""
-        fields = {f"predicted_{self.model.config.target_name}": value}
-        return Answer(fields=fields, cells=[fields], alone={self.model.config.target_name: value})
+        answer = {self.model.config.target_name: value}
+        if self.half_width is not None:
+            name = self.model.config.target_name
+            answer |= {f"{name}_low": value - self.half_width, f"{name}_high": value + self.half_width}
+        fields = {f"predicted_{name}": number for name, number in answer.items()}
+        return Answer(fields=fields, cells=[fields], alone=answer)
 
 
 class RegressionPipeline(RowPipeline):
@@ -99,9 +133,9 @@ class RegressionPipeline(RowPipeline):
 
     depth = 1
 
-    def build_answers(self) -> NumberAnswers:
-        """Build the object that predicts the target of rows."""
-        return NumberAnswers(self.model)
+    def build_answers(self, *, interval: float | None = None) -> NumberAnswers:
+        """Build the object that predicts the target of rows, with intervals that hold `interval` percent of targets."""
+        return NumberAnswers(self.model, interval)
 
     def build_row(self, pipeline_input: Any, number: int) -> Row:
         """Return one input of the pipeline, a dict or a list of features, as a row."""

@@ -31,6 +31,7 @@ from ctxzoo.tasks.regression.experiments import (
     PUBLISHED_NORMS,
     SEARCH_SPACE,
     TINY_SIZE,
+    VALIDATION,
     RegressionData,
     RegressionModel,
     check_protocol_fits_splits,
@@ -66,7 +67,10 @@ class Regression(Problem, TaskCommands):
         CONFIG_NAME,
         Option("split_number", "which random split of all rows, from 0; default: the dataset's own", int),
     )
-    predict_options = (Option("numbers", f'the features of one row, with "{BETWEEN}" between them'),)
+    predict_options = (
+        Option("numbers", f'the features of one row, with "{BETWEEN}" between them'),
+        Option("interval", "percent of such targets that intervals beside the predictions hold, as 90", float),
+    )
 
     def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the fields of the model's configuration for each kind of attention."""
@@ -145,12 +149,25 @@ class Regression(Problem, TaskCommands):
         import torch
 
         task = super().build_module(experiment, data, processes)
+        task.model.config.interval_errors = None  # those of a checkpoint that goes on are of other weights
         task.model.scaling.set_offsets_and_scales(data.scaling.offsets, data.scaling.scales)
         rows = torch.from_numpy(np.ascontiguousarray(data.scale_all_features()[data.row_indices("train")])).float()
         context = task.model.context
         if context is not None and context.rows.shape == rows.shape:
             context.rows.copy_(rows)
         return task
+
+    def score(
+        self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
+    ) -> dict[str, dict[str, float]]:
+        """Return the scores of each split by name, after the model got its intervals from validation rows."""
+        from ctxzoo.tasks.regression.task import keep_interval_errors, score_interval
+
+        data_args: Any = experiment.data
+        if data_args.protocol == VALIDATION:  # else validation rows are those of test
+            keep_interval_errors(task.model, data)
+        scores = super().score(experiment, task, data, splits)
+        return {split: {**values, **score_interval(task.model, data, split)} for split, values in scores.items()}
 
     def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
         """Yield the mean of the target and gradient boosting."""
@@ -160,7 +177,8 @@ class Regression(Problem, TaskCommands):
         mean, trees = (build_baseline_run(BaselineRun, self, experiment, variant) for variant in ("mean", BOOSTING))
         yield Baseline(mean, "the mean of the target", "of the rows of train")
         description = f"{TREES} trees of scikit-learn's HistGradientBoostingRegressor, fitted on train"
-        yield Baseline(trees, "gradient boosting", description)
+        advice = "on these rows take gradient boosting, which also trains in seconds"
+        yield Baseline(trees, "gradient boosting", description, advice=advice)
 
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         """Format example arguments of `ctxzoo predict` for a checkpoint."""
@@ -184,10 +202,12 @@ class Regression(Problem, TaskCommands):
 
         model, _ = options.saved.load()
         model.to(get_device(options))
+        interval = problem_options["interval"]
         if row is not None:
-            print(f"{predict_rows(model, [row])[0]:.6g}")
+            half_width = "" if interval is None else f" ± {model.get_half_width(interval):.6g}"
+            print(f"{predict_rows(model, [row])[0]:.6g}{half_width}")
             return
-        number = answer_file(options, NumberAnswers(model), columns=model.config.feature_names)
+        number = answer_file(options, NumberAnswers(model, interval), columns=model.config.feature_names)
         report_written_answers(options, format_count(number, "rows"))
 
 

@@ -6,11 +6,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
 from torchmetrics import MeanAbsoluteError, MeanSquaredError, R2Score, SumMetric
 from transformers import PreTrainedModel
 
+from ctxzoo.data.reading_notes import record_note
+from ctxzoo.data.row_stream import CHUNK
+from ctxzoo.models.ops_kernel_encoder_intervals import find_half_width, select_interval_errors
 from ctxzoo.tasks.regression.data import RegressionDataModule, Scaling
 from ctxzoo.training.optimizers import OptimizerArgs
 from ctxzoo.training.scoring import load_task, score_splits
@@ -102,6 +107,57 @@ class RegressionTask(ZooTask):
         return predicted, targets
 
 
+LEVEL = 90  # percent of new targets that the intervals of scores are to hold
+MOST_ROWS = 5000  # of validation from which intervals are made, and of a split on which they are checked
+
+
+def keep_interval_errors(model: Any, data: RegressionDataModule) -> None:
+    """Put the errors on validation rows into a model's config, from which its intervals follow; without such rows none.
+
+    Validation rows are predicted as `predict` does new ones, behind the training rows that the model keeps. They have
+    chosen the best epoch, so that their errors are a little too small where they are few.
+
+    Args:
+        model: Trained regression.
+        data: DataModule after its `setup`.
+    """
+    model.config.interval_errors = None
+    if "validation" not in data.splits:
+        return
+    train = {row.tobytes() for row in data.features[data.row_indices("train")]}
+    if all(row.tobytes() in train for row in data.features[data.row_indices("validation")]):
+        return  # rows that were learned tell nothing of new ones
+    predicted, targets = _predict_split(model, data, "validation")
+    model.config.interval_errors = select_interval_errors(predicted - targets)
+
+
+def score_interval(model: Any, data: RegressionDataModule, split: str) -> dict[str, float]:
+    """Return how many percent of a split's targets lie within the 90 % interval, and its half width; empty without one.
+
+    Args:
+        model: Regression whose config has `interval_errors`, or none.
+        data: DataModule after its `setup`.
+        split: Name of the split, such as "test"; of validation nothing is told, which made the interval.
+    """
+    errors = model.config.interval_errors or []
+    if split == "validation" or len(errors) < LEVEL / (100 - LEVEL):
+        return {}
+    half_width = find_half_width(errors, LEVEL)
+    predicted, targets = _predict_split(model, data, split)
+    covered = 100 * float(((predicted - targets).abs() <= half_width).double().mean())
+    return {f"coverage_{LEVEL}": covered, f"half_width_{LEVEL}": half_width}
+
+
+def _predict_split(model: Any, data: RegressionDataModule, split: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return predictions and targets (n,) float64 of a split's rows, which are read a thousand at a time."""
+    rows = data.row_indices(split)
+    if len(rows) > MOST_ROWS:
+        record_note(f"{data.dataset}, split {split!r}", "rows to which intervals are fitted, of all", MOST_ROWS)
+        rows = rows[np.linspace(0, len(rows) - 1, MOST_ROWS).round().astype(np.int64)]
+    parts = [model.predict(part)[:, 0].cpu() for part in torch.split(torch.from_numpy(data.features[rows]), CHUNK)]
+    return torch.cat(parts).double(), torch.from_numpy(data.targets[rows])
+
+
 def evaluate(
     checkpoint: str | Path | PreTrainedModel,
     dataset: str,
@@ -136,7 +192,8 @@ def evaluate(
         progress: Whether a progress bar is shown.
 
     Returns:
-        `rmse` and `mae` in the unit of the target, and `r2`.
+        `rmse` and `mae` in the unit of the target, and `r2`; and where the model has intervals those of
+        `score_interval`.
 
     Raises:
         OSError: there is no such checkpoint or dataset.
@@ -156,4 +213,5 @@ def evaluate(
         divide=False,
     )
     data.setup()
-    return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
+    scores = score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
+    return {**scores, **score_interval(task.model, data, split)}

@@ -14,12 +14,13 @@ from scipy.optimize import approx_fprime
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import WhiteKernel
 
+import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks.regression import SpectralMixture, baselines, evaluate, predict_rows
+from ctxzoo.tasks.regression import SpectralMixture, baselines, evaluate, predict_intervals, predict_rows
 from ctxzoo.tasks.regression.baselines import ALL_BASELINES, BASELINES, BaselineRun
 from ctxzoo.tasks.regression.experiments import build_paper_experiment
 from ctxzoo.tasks.regression.problem import REGRESSION
@@ -136,6 +137,35 @@ def test_commands(
         capsys.readouterr()
         assert main(["predict", checkpoint, *options]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_intervals_are_kept_and_checked_on_test(
+    finished: tuple[ExperimentRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint, metrics = str(finished[0].checkpoint), finished[1].metrics
+    config = json.loads((finished[0].checkpoint / "config.json").read_text())
+    errors = config["interval_errors"]
+    assert len(errors) == 20  # the validation rows of the sample
+    assert "validation/coverage_90" not in metrics
+    assert metrics["test/half_width_90"] == pytest.approx(errors[18], rel=1e-5)  # ceil(21 x 0.9) = 19
+    assert 60 <= metrics["test/coverage_90"] <= 100
+    again = evaluate(checkpoint, "sample", progress=False)
+    assert {f"test/{name}": again[name] for name in ("coverage_90", "half_width_90")}.items() <= metrics.items()
+    assert "errors on 20 validation rows" in (finished[0].checkpoint / "README.md").read_text().replace("\n", " ")
+    ((value, low, high),) = predict_intervals(checkpoint, ROWS[:1])
+    assert (low, high) == pytest.approx((value - errors[18], value + errors[18]))
+    assert main(["predict", checkpoint, "--numbers", "5,0.2,0.5", "--interval", "90"]) == 0
+    assert capsys.readouterr().out.strip() == f"{value:.6g} ± {errors[18]:.6g}"
+    rows, out = tmp_path / "rows.csv", tmp_path / "out.csv"
+    rows.write_text("noise,day,height\n0.5,5,0.2\n")
+    assert main(["predict", checkpoint, "--file", str(rows), "--output", str(out), "--interval", "50"]) == 0
+    header, line = (text.split(",") for text in out.read_text().splitlines())
+    assert header[3:] == ["predicted_level", "predicted_level_low", "predicted_level_high"]
+    assert float(line[5]) - float(line[4]) == pytest.approx(2 * errors[10])
+    answer = ctxzoo.pipeline(checkpoint, interval=90)(ROWS[0])
+    assert answer == pytest.approx({"level": value, "level_low": low, "level_high": high})
+    assert main(["predict", checkpoint, "--numbers", "5,0.2,0.5", "--interval", "99"]) == 2
+    assert "the errors of 20 held-out rows, which vouch for 95.2 % at most" in capsys.readouterr().err
 
 
 def test_baselines_know_the_training_rows_alone(tmp_path: Path) -> None:
@@ -345,6 +375,10 @@ def test_the_mean_and_boosted_trees_stand_beside_a_users_rows(
     assert (
         f"gradient boosting has {trees['test/rmse']:.2f} RMSE and {trees['test/r2']:.2f} R2 on test (100 trees of "
         "scikit-learn's HistGradientBoostingRegressor, fitted on train); this model's RMSE beside it: +"
+    ) in said
+    assert (
+        "; lower is better; gradient boosting is better here: on these rows take gradient boosting, which also trains "
+        "in seconds\n"
     ) in said
 
 
