@@ -1,4 +1,4 @@
-"""Recall and mean reciprocal rank of the next item, over the ranks of targets among the scores of all items."""
+"""Recall, mean reciprocal rank and NDCG of the next item, over the ranks of targets among the scores of all items."""
 
 from __future__ import annotations
 
@@ -76,13 +76,18 @@ class _RanksAtK(Metric):
         self.add_state("worth", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
         self.add_state("predictions", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
 
-    def update(self, scores: Tensor, targets: Tensor) -> None:
-        """Add predictions: scores (n, N) of all items and targets (n,), the items that came.
+    def update(self, scores: Tensor, targets: Tensor, ranks: Tensor | None = None) -> None:
+        """Add predictions.
+
+        Args:
+            scores: (n, N) scores of all N items.
+            targets: (n,) items that came.
+            ranks: (n,) ranks of the targets, where `target_ranks` has given them already; None: it is called.
 
         Raises:
             ValueError: see `target_ranks`.
         """
-        ranks = target_ranks(scores, targets, self.ties)
+        ranks = target_ranks(scores, targets, self.ties) if ranks is None else ranks
         self.worth += torch.where(ranks <= self.top_k, self.score_ranks(ranks), 0.0).sum()
         self.predictions += len(ranks)
 
@@ -123,6 +128,21 @@ class MeanReciprocalRankAtK(_RanksAtK):
     def score_ranks(self, ranks: Tensor) -> Tensor:
         """Return 1 / rank for each target (n,) among the first k."""
         return 1 / ranks.double()
+
+
+class NdcgAtK(_RanksAtK):
+    """NDCG@k of the next item: the mean of 1 / log2(1 + rank) of the target, 0 beyond k (Järvelin and Kekäläinen 2002).
+
+    Each prediction has one right item, so that the best possible sum, by which it is divided, is 1.
+
+    Args:
+        top_k, ties, **kwargs: Length k of the list, treatment of equal scores (default: the target comes last) and
+            options of ``torchmetrics.Metric``.
+    """
+
+    def score_ranks(self, ranks: Tensor) -> Tensor:
+        """Return 1 / log2(1 + rank) for each target (n,) among the first k."""
+        return 1 / torch.log2(1 + ranks.double())
 
 
 def _check_ties(ties: str) -> None:

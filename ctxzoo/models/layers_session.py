@@ -98,6 +98,11 @@ class BilinearScores(nn.Module):
         return projected @ table.t()
 
 
+def select_rows(table: torch.Tensor, rows: torch.Tensor | None) -> torch.Tensor:
+    """Return the rows (S,) of a table (N, ...) that are asked for, or with None the whole table."""
+    return table if rows is None else table[rows]
+
+
 def mask_padding_item(scores: torch.Tensor) -> torch.Tensor:
     """Return scores (..., N) in float32 or wider, with the lowest finite number for item 0, which is padding."""
     is_item = torch.arange(scores.size(-1), device=scores.device) > 0

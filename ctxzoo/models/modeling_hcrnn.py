@@ -11,7 +11,7 @@ from transformers.utils import ModelOutput
 
 from .configuration_hcrnn import HcrnnConfig
 from .layers_hcrnn import EveryPrefix, GlobalContext, HcrnnCell, Readout, Topics, WholeSessions
-from .layers_session import BilinearScores, ItemTable
+from .layers_session import BilinearScores, ItemTable, select_rows
 from .modeling_session import NextItemOutput, NextItemPreTrainedModel, SessionPreTrainedModel
 from .ops_execution import disable_autocast, dropout
 from .ops_hcrnn import CellWeights, index_prefix_steps, run_session_prefixes, run_whole_sessions, sum_distinct_items
@@ -189,9 +189,9 @@ class HcrnnForNextItem(HcrnnPreTrainedModel, NextItemPreTrainedModel):
         self.head = BilinearScores(config.embedding_size, channels * config.hidden_size, config.pooled_dropout)
         self.post_init()
 
-    def compute_logits(self, pooled: torch.Tensor) -> torch.Tensor:
-        """Return the score of each item, with the table of items as the last layer."""
-        scores: torch.Tensor = self.head(pooled, self.hcrnn.items.weight)
+    def compute_logits(self, pooled: torch.Tensor, items: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the score of each item, or of some, with the table of items as the last layer."""
+        scores: torch.Tensor = self.head(pooled, select_rows(self.hcrnn.items.weight, items))
         return scores
 
     def compute_divergence(self, outputs: Any) -> torch.Tensor | None:

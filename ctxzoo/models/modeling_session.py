@@ -12,10 +12,12 @@ from .configuration_session import SessionConfig
 from .layers_session import ItemTable, mask_padding_item
 from .modeling_base import ZooPreTrainedModel
 from .ops_execution import in_evaluation_mode
-from .ops_inputs import look_up_rows
-from .ops_session import check_next_item_labels, next_item_loss
+from .ops_inputs import format_name, look_up_rows
+from .ops_session import check_next_item_labels, draw_items, next_item_loss, sampled_next_item_loss
+from .ops_words import IGNORED
 
 TOP = 10  # items that are recommended where nobody says how many
+TOGETHER = 64  # sessions that are read at once
 
 
 @dataclass
@@ -25,7 +27,7 @@ class NextItemOutput(ModelOutput):
     Attributes:
         loss: Scalar in nats, when labels are given.
         logits: (B, num_items + 1) scores of the item after each session, or (B, T, num_items + 1) after each step; item
-            0, padding, has the lowest finite number.
+            0, padding, has the lowest finite number. None in a training step whose loss is of sampled items.
         hidden_states, attentions: Hidden states and attention weights of the base model, on request.
     """
 
@@ -67,9 +69,11 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
     zoo_task = "session-recommendation"
     output_class: ClassVar[type[ModelOutput]] = NextItemOutput
 
-    def compute_logits(self, pooled: torch.Tensor) -> torch.Tensor:
-        """Return the scores (..., num_items + 1) of all items from the `pooler_output` of the base model."""
-        raise NotImplementedError(f"{type(self).__name__} must define compute_logits(pooled)")
+    def compute_logits(self, pooled: torch.Tensor, items: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the scores (..., num_items + 1) of all items from the `pooler_output` of the base model; or (..., S)
+        of the `items` (S,) alone.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define compute_logits(pooled, items)")
 
     def extra_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
         """Return the fields that only this head outputs, by name, from the output of the base model."""
@@ -118,14 +122,17 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
             output_hidden_states=output_hidden_states,
             return_dict=True,
         )
-        logits = mask_padding_item(
-            self.compute_logits(outputs.pooler_output)
-        )  # (B, num_items + 1), or (B, T, num_items + 1)
-        loss = None
+        logits, loss, checked = None, None, None
         if labels is not None:
             assert input_ids is not None  # the base model has refused it
             checked = check_next_item_labels(labels, attention_mask, input_ids, self.config.num_items)
-            loss = next_item_loss(logits, checked, self.compute_divergence(outputs))
+        if checked is not None and self.training and 0 < self.config.num_sampled < self.config.num_items:
+            loss = self._compute_sampled_loss(outputs, checked)
+        else:
+            # (B, num_items + 1), or (B, T, num_items + 1)
+            logits = mask_padding_item(self.compute_logits(outputs.pooler_output))
+            if checked is not None:
+                loss = next_item_loss(logits, checked, self.compute_divergence(outputs))
         output = self.output_class(
             loss=loss,
             logits=logits,
@@ -134,6 +141,26 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
             **self.extra_outputs(outputs),
         )
         return output if self.resolve_return_dict(return_dict) else output.to_tuple()
+
+    def _compute_sampled_loss(self, outputs: Any, labels: torch.Tensor) -> torch.Tensor:
+        """Return the loss of labels, checked, against a sample of `num_sampled` items in the place of all."""
+        config, counts = self.config, labels != IGNORED
+        drawn = draw_items(config.item_counts, config.num_items, config.num_sampled, labels.device)
+        samples, targets = drawn[0].long(), labels[counts]  # (S,), (n,)
+        # Targets and samples are scored at once, so that dropout is the same: each prediction reads its own column.
+        distinct, places = torch.unique(torch.cat([samples, targets]), return_inverse=True)
+        scores = self.compute_logits(outputs.pooler_output[counts], distinct)  # (n, targets and samples)
+        of_samples, of_targets = places.split([len(samples), len(targets)])
+        target_scores = scores.gather(1, of_targets.unsqueeze(1)).squeeze(1)
+        divergence = self.compute_divergence(outputs)
+        return sampled_next_item_loss(
+            target_scores,
+            scores.index_select(1, of_samples),
+            targets,
+            samples,
+            drawn[1],
+            None if divergence is None else divergence[counts],
+        )
 
     def encode_history(self, history: Sequence[str | int]) -> list[int]:
         """Return the `input_ids` of a session from the names that its items had in training; 10 and "10" are one.
@@ -163,21 +190,80 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         Raises:
             ValueError: an empty history, an item that the model does not know, or a k that cannot be.
         """
-        config, ids = self.config, self.encode_history(history)
-        num_candidates = config.num_items - (len(set(ids)) if only_new else 0)
+        ids = self.encode_history(history)
+        num_candidates = self.config.num_items - (len(set(ids)) if only_new else 0)
         if num_candidates == 0:
-            raise ValueError(f"the history has all {config.num_items} items, so that only_new=True leaves none")
-        k = min(TOP, num_candidates) if k is None else k
-        if not 1 <= k <= num_candidates:
+            raise ValueError(f"the history has all {self.config.num_items} items, so that only_new=True leaves none")
+        if k is not None and not 1 <= k <= num_candidates:
             raise ValueError(f"k={k}: expected 1 to {num_candidates}, the items that can be recommended")
+        return self.recommend_batch([history], k, only_new=only_new)[0]
+
+    def recommend_batch(
+        self,
+        histories: Sequence[Sequence[str | int]],
+        k: int | None = None,
+        *,
+        only_new: bool = False,
+        batch_size: int = TOGETHER,
+    ) -> list[list[tuple[str, float]]]:
+        """Return the k items that are likeliest to come after each of many histories; see `recommend`.
+
+        For an empty history these are the items that are most frequent in the training, with their shares of it.
+
+        Args:
+            histories: Histories as `recommend` takes them, or empty ones.
+            k: Number of recommended items, of which a history with fewer candidates has fewer; default: 10.
+            only_new: Whether to leave out all items of the history; nothing is left of one that has all items.
+            batch_size: Number of histories that are read at once; those of one length stand together.
+
+        Returns:
+            For each history (name, probability) of each recommended item, the likeliest first.
+
+        Raises:
+            ValueError: an unknown item; an empty history and a config without `item_counts`; a k that cannot be.
+        """
+        config = self.config
+        if k is not None and not 1 <= k <= config.num_items:
+            raise ValueError(f"k={k}: expected 1 to {config.num_items}, the items that can be recommended")
+        numbers = {name: number for number, name in enumerate(config.get_row_names(), start=1)}
+        rows = [[numbers.get(format_name(name, "item"), 0) for name in history] for history in histories]
+        for history, row in zip(histories, rows, strict=True):
+            if 0 in row:
+                self.encode_history(history)  # which says what is unknown
+        if config.item_counts is None and not all(rows):
+            raise ValueError(
+                f"history {rows.index([])} is empty, and this model does not know what is popular: it is of an earlier "
+                "ctxzoo; leave the history out, or train the model again"
+            )
+        found: list[list[tuple[str, float]]] = [[] for _ in rows]
+        order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
+        for begin in range(0, len(order), batch_size):
+            places = order[begin : begin + batch_size]
+            together = self._compute_probabilities([rows[place] for place in places])
+            for place, probabilities in zip(places, together, strict=True):
+                ids = rows[place]
+                number = min(TOP if k is None else k, config.num_items - (len(set(ids)) if only_new else 0))
+                if only_new:
+                    probabilities[ids] = -1  # below all that are left, of which there are `number` or more
+                likeliest = probabilities[1:].topk(number)  # without padding: place 0 is item 1
+                names = [config.get_row_name(item + 1) for item in likeliest.indices.tolist()]
+                found[place] = list(zip(names, likeliest.values.tolist(), strict=True))
+        return found
+
+    def _compute_probabilities(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Return the probability (n, num_items + 1) of each item behind n histories of ids; of an empty one its share
+        in the training.
+        """
+        config = self.config
+        longest = max(1, min(config.max_history, max(map(len, rows))))
+        input_ids = torch.zeros(len(rows), longest, dtype=torch.int64)
+        for number, ids in enumerate(rows):
+            input_ids[number, : len(ids[-longest:])] = torch.tensor(ids[-longest:], dtype=torch.int64)
         with in_evaluation_mode(self):
-            input_ids = torch.tensor([ids[-config.max_history :]], device=self.device)  # (1, T)
-            logits = self(input_ids=input_ids, return_dict=True).logits[0]
-        probabilities = logits.softmax(dim=0)
-        if only_new:
-            probabilities[ids] = -1  # below all that are left, of which there are k or more
-        likeliest = probabilities[1:].topk(k)  # without padding: place 0 is item 1
-        items = likeliest.indices.tolist()
-        return [
-            (config.get_row_name(item + 1), value) for item, value in zip(items, likeliest.values.tolist(), strict=True)
-        ]
+            logits = self(input_ids=input_ids.to(self.device), return_dict=True).logits
+        probabilities: torch.Tensor = logits.softmax(dim=1)
+        empty = torch.tensor([not ids for ids in rows], device=probabilities.device)
+        if config.item_counts is not None and bool(empty.any()):
+            counts = torch.tensor([0, *config.item_counts], dtype=torch.float64)
+            probabilities[empty] = (counts / counts.sum()).to(probabilities)
+        return probabilities

@@ -8,10 +8,11 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 from transformers.utils import ModelOutput
 
 from .configuration_session_baseline import SessionBaselineConfig
-from .layers_session import BilinearScores, ItemTable, StepAttention, glorot_linear
+from .layers_session import BilinearScores, ItemTable, StepAttention, glorot_linear, select_rows
 from .modeling_session import NextItemPreTrainedModel, SessionPreTrainedModel
 from .ops_execution import dropout, is_exporting
 from .ops_recurrent import run_gru_steps, run_recurrent_scan
@@ -203,14 +204,16 @@ class SessionBaselineForNextItem(SessionBaselinePreTrainedModel, NextItemPreTrai
             self.output = glorot_linear(config.hidden_size, config.num_items + 1)
         self.post_init()
 
-    def compute_logits(self, pooled: torch.Tensor) -> torch.Tensor:
-        """Return the score of each item, by the formula of the chosen baseline."""
-        table = self.reader.items.weight
+    def compute_logits(self, pooled: torch.Tensor, items: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the score of each item, or of some, by the formula of the chosen baseline."""
+        table = select_rows(self.reader.items.weight, items)
         if self.config.kind == "narm":
             scores: torch.Tensor = self.head(pooled, table)
             return scores
         pooled = dropout(pooled, self.config.pooled_dropout, training=self.training)
         if self.config.kind == "gru4rec":
+            if items is not None:
+                return F.linear(pooled, self.output.weight[items], self.output.bias[items])
             logits: torch.Tensor = self.output(pooled)
             return logits
         products = pooled @ table.t()  # (..., num_items + 1)

@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional as F
 
-from .ops_inputs import make_word_mask, to_int64
+from .ops_inputs import make_word_mask, to_float32_or_wider, to_int64
 from .ops_words import IGNORED
 
 
@@ -122,3 +122,57 @@ def next_item_loss(logits: torch.Tensor, labels: torch.Tensor, divergence: torch
     if divergence is not None:
         summed = summed + (divergence * counts).sum()
     return summed / counts.sum().clamp(min=1)
+
+
+POWER = 0.75  # of the counts by which items are sampled (Mikolov et al. 2013)
+
+
+def draw_items(item_counts: list[int] | None, num_items: int, number: int, device: torch.device) -> torch.Tensor:
+    """Return sampled items and the logarithm of how often each is expected, both (number,), as a stack (2, number).
+
+    Item j is drawn with replacement with a probability q_j in proportion to (count + 1) ^ 3/4, of unknown counts with
+    equal ones.
+
+    Args:
+        item_counts: How often each of the items 1..num_items stands in the training; None: not known.
+        num_items: Number of items.
+        number: Number of items to draw.
+        device: Where the result is needed.
+
+    Returns:
+        float64: the items, from 1, and log(number q_j) of each.
+    """
+    counts = torch.zeros(num_items) if item_counts is None else torch.tensor(item_counts)
+    weights = (counts.double().to(device) + 1) ** POWER
+    drawn = torch.multinomial(weights, number, replacement=True)
+    return torch.stack([(drawn + 1).double(), (number * weights[drawn] / weights.sum()).log()])
+
+
+def sampled_next_item_loss(
+    target_scores: torch.Tensor,
+    sample_scores: torch.Tensor,
+    targets: torch.Tensor,
+    samples: torch.Tensor,
+    log_expected: torch.Tensor,
+    divergence: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Return the sampled softmax in nats, plus a divergence, the mean over n predictions; 0 without any.
+
+    -s_y + log(exp s_y + sum over samples j other than y of exp(s_j - log(S q_j))) (Bengio and Senécal 2008; Jean et al.
+    2015). The sum within the logarithm is, in expectation over the samples, that over all items; of many samples the
+    loss is that of the full softmax.
+
+    Args:
+        target_scores: (n,) scores of the items that came.
+        sample_scores: (n, S) scores of the S sampled items.
+        targets: (n,) items that came.
+        samples: (S,) sampled items, the same for all predictions.
+        log_expected: (S,) log(S q_j), the logarithm of how often each sampled item is expected to be drawn.
+        divergence: (n,) divergence of each prediction that is added to the loss; None: none.
+    """
+    target_scores, corrected = to_float32_or_wider(target_scores), to_float32_or_wider(sample_scores)
+    corrected = corrected - log_expected.to(corrected.dtype)
+    corrected = corrected.masked_fill(samples == targets.unsqueeze(1), -torch.inf)  # the target stands there already
+    losses = torch.cat([target_scores.unsqueeze(1), corrected], dim=1).logsumexp(dim=1) - target_scores
+    summed = losses.sum() if divergence is None else (losses + divergence).sum()
+    return summed / max(len(targets), 1)

@@ -5,9 +5,9 @@ import pickle
 
 import pytest
 import torch
-from torchmetrics.retrieval import RetrievalMRR, RetrievalRecall
+from torchmetrics.retrieval import RetrievalMRR, RetrievalNormalizedDCG, RetrievalRecall
 
-from ctxzoo.metrics import MeanReciprocalRankAtK, RecallAtK, target_ranks
+from ctxzoo.metrics import MeanReciprocalRankAtK, NdcgAtK, RecallAtK, target_ranks
 
 
 def drawn(rows: int = 40, items: int = 30) -> tuple[torch.Tensor, torch.Tensor]:
@@ -45,13 +45,13 @@ def test_equals_torchmetrics_where_nothing_ties(top_k: int) -> None:
     scores, targets = drawn()
     relevant = torch.zeros_like(scores, dtype=torch.long).scatter_(1, targets.unsqueeze(1), 1)
     queries = torch.arange(len(scores)).unsqueeze(1).expand_as(scores)
-    recall, rank = RecallAtK(top_k), MeanReciprocalRankAtK(top_k)
+    ours = (RecallAtK(top_k), MeanReciprocalRankAtK(top_k), NdcgAtK(top_k))
     for part in (slice(0, 7), slice(7, None)):
-        recall.update(scores[part], targets[part])
-        rank.update(scores[part], targets[part])
-    theirs = (RetrievalRecall(top_k=top_k), RetrievalMRR(top_k=top_k))
+        for metric in ours:
+            metric.update(scores[part], targets[part])
+    theirs = (RetrievalRecall(top_k=top_k), RetrievalMRR(top_k=top_k), RetrievalNormalizedDCG(top_k=top_k))
     expected = [metric(scores, relevant, indexes=queries).item() for metric in theirs]
-    assert [recall.compute().item(), rank.compute().item()] == pytest.approx(expected, abs=1e-6)
+    assert [metric.compute().item() for metric in ours] == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_rank_beyond_k_is_worth_nothing() -> None:

@@ -118,7 +118,7 @@ def score_baseline(
 class CountedSessions(CountedRun):
     """One of `SESSION_BASELINES`; see `CountedRun`."""
 
-    reads = ("max_length",)
+    reads = ("max_length", "at")
     columns = ("user_column", "item_column", "time_column")
     goes_on = True
     baselines: ClassVar[Mapping[str, Baseline]] = SESSION_BASELINES
@@ -147,7 +147,8 @@ class CountedSessions(CountedRun):
             ids = data.get_ids(split)
             what = f"{variant}, scored on {format_count(len(ids), data.kind.several)}"
             remaining = RemainingTime(what, data.kind.several) if len(ids) >= MANY_SEQUENCES else None
-            scores = score_baseline(scorer, ids, self.scores_class(), remaining)
+            data_args: Any = self.experiment.data
+            scores = score_baseline(scorer, ids, self.scores_class(at=data_args.at), remaining)
             if not self.counts_unknown_as_misses:
                 return scores
             return add_unknown_targets(scores, data.targets[split], data.unknown_targets[split])

@@ -11,6 +11,7 @@ from ctxzoo.hub.card_parts import Snippets, format_repo_id_line
 from ctxzoo.hub.task_card import Metric, TaskCard
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
+from ctxzoo.tasks.sequences.experiments import LONGEST_LIST
 from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, TIMES, SequenceKind
 from ctxzoo.tasks.sequences.prediction import EventPipeline, SessionPipeline
 
@@ -27,8 +28,19 @@ head = next(where for name, where in config.auto_map.items() if name.endswith("{
 model = get_class_from_dynamic_module(head, repo).from_pretrained(repo)"""
 
 
-def _add_metrics_of_known_targets(scores: Mapping[str, Metric], things: str) -> dict[str, Metric]:
-    """Return the metrics to show, with the loss and with the scores over known targets alone."""
+RANKED = {"recall": "recall", "mrr": "MRR", "ndcg": "NDCG"}  # scores of lists, and what readers see
+
+
+def _add_metrics_of_known_targets(first_scores: Mapping[str, Metric], things: str) -> dict[str, Metric]:
+    """Return the metrics to show, lists of other lengths behind the usual ones, with the loss and with the scores over
+    known targets alone.
+    """
+    others = {
+        f"{name}_at_{k}": Metric(name, f"{title}@{k}")
+        for k in range(1, LONGEST_LIST + 1)
+        for name, title in RANKED.items()
+    }
+    scores = {**first_scores, **{name: one for name, one in others.items() if name not in first_scores}}
     known_metrics = {
         f"{name}_known": Metric(score.hub_type, f"{score.name}, known {things} alone", is_score=False)
         for name, score in scores.items()
@@ -133,8 +145,8 @@ class SessionRecommendationCard(SequenceCard):
     headline = ("recall_at_20", "mrr_at_20")
     results_note = (
         "In percent, over every item of every session but the first, ranked among all items from those before it: how "
-        "often it is among the k highest scores, and the mean of 1 / rank, 0 beyond k. Items with the same score stand "
-        "before the right one."
+        "often it is among the k highest scores (also called hit rate), and the means of 1 / rank (MRR) and of 1 / "
+        "log2(1 + rank) (NDCG), 0 beyond k. Items with the same score stand before the right one."
     )
     curves = ("recall_at_20", "mrr_at_20", "nll")
     drawn: ClassVar = {"recall_at_20": "recall@20 (%)", "mrr_at_20": "MRR@20 (%)"}
@@ -190,8 +202,8 @@ class NextEventCard(SequenceCard):
     headline = ("recall_at_1", "mrr_at_20")
     results_note = (
         "In percent, over every event of every history but the first, ranked among all kinds of events from those "
-        "before it and their times: how often it is among the k highest scores, and the mean of 1 / rank, 0 beyond k. "
-        "Events with the same score stand before the right one."
+        "before it and their times: how often it is among the k highest scores, and the means of 1 / rank (MRR) and "
+        "of 1 / log2(1 + rank) (NDCG), 0 beyond k. Events with the same score stand before the right one."
     )
     curves = ("recall_at_1", "mrr_at_20", "nll")
     drawn: ClassVar = {"recall_at_1": "recall@1 (%)", "mrr_at_20": "MRR@20 (%)"}

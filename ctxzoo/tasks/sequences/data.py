@@ -134,8 +134,9 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
 
     The names are those of the training split, or those that are given. Things that are none of them are left out; by
     split, `left_out` counts them, `targets` all things that are to be predicted, and `unknown_targets` those of them
-    that are unknown, or before which nothing is known. A sequence of more than `max_length` + 1 things is cut into
-    pieces, each of which begins with the last thing of the one before: so every thing but the first is predicted once.
+    that are unknown, or before which nothing is known; `counts` (N,) are how often each name stands in train. A
+    sequence of more than `max_length` + 1 things is cut into pieces, each of which begins with the last thing of the
+    one before: so every thing but the first is predicted once.
     Sequences of one thing predict nothing and are in no batch.
 
     Args:
@@ -196,6 +197,7 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         self.left_out: dict[str, int] = {}
         self.targets: dict[str, int] = {}
         self.unknown_targets: dict[str, int] = {}
+        self.counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.names: list[str] = [] if names is None else [str(name) for name in names]
         self._sequences: dict[str, list[Piece]] = {}
 
@@ -239,15 +241,19 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         numbers = {name: number for number, name in enumerate(self.names, start=1)}
         for split, rows in splits.items():
             self.left_out[split], pieces, lengths = 0, [], []
+            counts = np.zeros(len(self.names) + 1, np.int64)
             for names, *further in zip(*(rows[one] for one in self.kind.columns), strict=True):
                 ids = np.array([numbers.get(name, 0) for name in names], np.int64)
                 is_known: npt.NDArray[np.bool_] = ids > 0
                 self.left_out[split] += int((~is_known).sum())
+                np.add.at(counts, ids, 1)
                 lengths.append(len(names))
                 parts = (ids[is_known], *(np.array(values, np.float64)[is_known] for values in further))
                 for start in range(0, len(parts[0]) - 1, self.max_length):
                     pieces.append(self.piece(*(part[start : start + self.max_length + 1] for part in parts)))
             self._sequences[split] = pieces
+            if split == "train":
+                self.counts = counts[1:]
             self.targets[split] = sum(length - 1 for length in lengths)
             self.unknown_targets[split] = self.targets[split] - sum(len(one) - 1 for one in pieces)
             where = f"split {split!r}"
@@ -294,8 +300,13 @@ class SessionDataModule(SequencesDataModule[Session]):
         super().__init__(dataset, names=item_names, batch_size=batch_size, eval_batch_size=eval_batch_size, **further)
 
     def model_sizes(self) -> dict[str, int | list[str]]:
-        """The fields of a model's config that follow from the data: the items, their names, and how many are read."""
-        return {"num_items": len(self.names), "item_names": self.names, "max_history": self.max_length}
+        """The fields of a model's config that follow from the data: items, names, counts, and how many are read."""
+        return {
+            "num_items": len(self.names),
+            "item_names": self.names,
+            "max_history": self.max_length,
+            "item_counts": self.counts.tolist(),
+        }
 
 
 class HistoryDataModule(SequencesDataModule[History]):

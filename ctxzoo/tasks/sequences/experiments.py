@@ -10,8 +10,10 @@ from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
 from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, OptimizerArgs, TrainerArgs
 from ctxzoo.runs.spaces import Between, Space
-from ctxzoo.training.arguments import COUNT, FRACTION, SIZE, number_field
+from ctxzoo.training.arguments import COUNT, FRACTION, SIZE, Range, number_field
 
+MANY_ITEMS, SAMPLED_OF_MANY = 20_000, 2000  # above which a training step compares with a sample of so many
+LONGEST_LIST = 1000  # of recommendations that is scored
 SESSIONS, EVENTS = "session-recommendation", "next-event"  # as heads say it
 SESSION_VARIANTS = {"hcrnn": HcrnnConfig.variants, "session_baseline": SessionBaselineConfig.variants}
 EVENT_VARIANTS = {"time_encoder": TimeEncoderConfig.variants}  # what tells when an event was
@@ -27,12 +29,15 @@ class SequenceData(DataArgs):
         item_column: Name of the column with the item or event type.
         time_column: Name of the column with the time of the event, as numbers or dates.
         max_length: Largest number of previous items or events that a prediction reads.
+        at: Lengths k of further lists of recommendations at which recall, MRR and NDCG are scored, as 5 50; null: the
+            usual ones alone.
     """
 
     user_column: str = "user"
     item_column: str = "item"
     time_column: str = "time"
     max_length: int = number_field(100, SIZE)
+    at: tuple[int, ...] | None = number_field(None, Range(1, LONGEST_LIST))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +54,8 @@ class SessionModel(ModelArgs):
         drift_constraint: Constraint that keeps the weights of the drift gate non-negative: clip or softplus; hcrnn
             only.
         sigmoid_scores: Whether item scores pass through a sigmoid, as in the HCRNN authors' code; stamp only.
+        num_sampled: Number of items, drawn anew in each step, with which a training step compares the right one
+            (sampled softmax); 0: all items; null: all of up to 20,000 items, 2,000 of more.
     """
 
     embedding_size: int | None = number_field(None, SIZE)
@@ -59,6 +66,7 @@ class SessionModel(ModelArgs):
     kl_lambda: float | None = number_field(None, COUNT)
     drift_constraint: Literal["clip", "softplus"] | None = None
     sigmoid_scores: bool | None = None
+    num_sampled: int | None = number_field(None, COUNT)
 
     def get_config_changes(self) -> dict[str, Any]:
         """Return the fields of the variant's configuration that the user changed, by name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,8 @@ def next_events(
 class SequenceAnswers:
     """The answers of a model to sequences, of which it reads the things that it knows; `record_note` counts the others.
 
+    After a session of which it knows nothing it recommends what is popular in its training, where its config tells.
+
     Args:
         kind: Kind of sequence: sessions of items, or histories of timed events.
         model: Model with a method `recommend` or `next_events`, which runs on the device where its weights are.
@@ -95,36 +98,53 @@ class SequenceAnswers:
         self.k = k
         self.only_new = only_new
         self.known = set(model.config.get_row_names())
+        self.knows_popular = getattr(model.config, "item_counts", None) is not None
         self.left_out = self.without_history = 0
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer]:
         """Predict what follows each row of `stream_sequences`; items and times are taken out of the rows."""
         kind, verb = self.kind, "recommended" if self.kind is SESSIONS else "predicted"
-        answers = [self._answer_row(row) for row in rows]
-        record_note(stream.name, f"{kind.things} that the model does not know, left out of what is read", self.left_out)
+        names = [next(iter(row.values())) for row in rows]
+        parts = [self._select_known_things(row) for row in rows]
+        rankings = self._rank(parts)
         without = f"{kind.several} without a known {kind.thing}, for which nothing is {verb}"
+        if self.knows_popular:
+            without = f"{kind.several} without a known {kind.thing}, for which what is popular in training is {verb}"
+        record_note(stream.name, f"{kind.things} that the model does not know, left out of what is read", self.left_out)
         record_note(stream.name, without, self.without_history)
-        return answers
+        return [
+            self._build_answer(name, known, left_out, ranking)
+            for name, (known, left_out), ranking in zip(names, parts, rankings, strict=True)
+        ]
 
-    def _answer_row(self, row: Row) -> Answer:
-        """Return the ranking of what follows a row's session or history; unknown items are left out."""
-        name = next(iter(row.values()))
+    def _select_known_things(self, row: Row) -> tuple[list[list[Any]], int]:
+        """Take the things out of a row and return the known ones, in lists by column, and how many are left out."""
         things = list(zip(*(row.pop(column) for column in self.kind.columns), strict=True))
-        known_things = [list(part) for part in zip(*(thing for thing in things if thing[0] in self.known), strict=True)]
-        left_out = len(things) - (len(known_things[0]) if known_things else 0)
-        self.left_out += left_out
+        known_things = [thing for thing in things if thing[0] in self.known]
+        self.left_out += len(things) - len(known_things)
         self.without_history += not known_things
-        ranking: list[tuple[str, float]] = []
-        if self.kind is SESSIONS:
-            new = len(self.known) - len(set(*known_things))
-            if known_things and (new or not self.only_new):
-                k = min(self.k, new) if self.only_new and self.k else self.k
-                ranking = self.model.recommend(*known_things, k, only_new=self.only_new)
-        elif known_things:
-            ranking = self.model.next_events(*known_things, self.k)
+        return [[thing[place] for thing in known_things] for place in range(len(self.kind.columns))], (
+            len(things) - len(known_things)
+        )
+
+    def _rank(self, parts: Sequence[tuple[list[list[Any]], int]]) -> list[list[tuple[str, float]]]:
+        """Return what follows each sequence, sessions read many at once; nothing where nothing can be said."""
+        if self.kind is not SESSIONS:
+            return [self.model.next_events(*known, self.k) if known[0] else [] for known, _ in parts]
+        readable = [bool(known[0]) or self.knows_popular for known, _ in parts]
+        histories = [known[0] for (known, _), is_one in zip(parts, readable, strict=True) if is_one]
+        found = iter(self.model.recommend_batch(histories, self.k, only_new=self.only_new) if histories else [])
+        return [next(found) if is_one else [] for is_one in readable]
+
+    def _build_answer(
+        self, name: Any, known: list[list[Any]], left_out: int, ranking: list[tuple[str, float]]
+    ) -> Answer:
+        """Return the answer to a sequence of this name; one that only says what is popular is marked as `popular`."""
         key = "recommended" if self.kind is SESSIONS else "next"
-        alone = {self.kind.ids[0]: name, "left_out": left_out, key: [list(pair) for pair in ranking]}
-        return format_ranked_answer(ranking, self.kind.thing, left_out, alone)
+        marked = {"popular": True} if ranking and not known[0] else {}
+        alone = {self.kind.ids[0]: name, "left_out": left_out, **marked, key: [list(pair) for pair in ranking]}
+        answer = format_ranked_answer(ranking, self.kind.thing, left_out, alone)
+        return replace(answer, fields={**answer.fields, **marked})
 
 
 class SessionPipeline(RowPipeline):

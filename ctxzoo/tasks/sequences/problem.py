@@ -26,6 +26,8 @@ from ctxzoo.tasks.sequences.experiments import (
     EVENT_SPACE,
     EVENT_VARIANTS,
     EVENTS,
+    MANY_ITEMS,
+    SAMPLED_OF_MANY,
     SESSION_SPACE,
     SESSION_VARIANTS,
     SESSIONS,
@@ -47,6 +49,7 @@ COLUMNS = (
 )
 SEEN = "{} that a prediction sees at most; default: as in the training"
 TIES = "{} with the score of {}: before it, or behind"
+LENGTHS = Option("at", "lengths of further lists that are scored, as 5 50", int, many=True)
 BETWEEN, AT = "|", "@"  # the things of a history, and an event and its time
 
 
@@ -116,6 +119,12 @@ class SequenceProblem(Problem, TaskCommands):
         for variant, (name, description) in descriptions.items():
             if variant in run_class.baselines:
                 yield Baseline(build_baseline_run(run_class, self, experiment, variant), name, description)
+
+    def get_start_arguments(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        """Return the LightningModule's arguments that make its model, with the lengths of lists that are scored."""
+        data_args: Any = experiment.data
+        at = {} if data_args.at is None else {"at": list(data_args.at)}
+        return {**super().get_start_arguments(experiment, data), **at}
 
     def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
         """Build the LightningModule with the untrained model, or the one to continue from."""
@@ -198,6 +207,7 @@ class SessionRecommendation(SequenceProblem):
         *COLUMNS,
         Option("max_length", SEEN.format("items"), parse_positive_number),
         Option("ties", TIES.format("items", "the right one"), str, ("pessimistic", "optimistic")),
+        LENGTHS,
     )
     predict_options = (
         Option("history", f'names of items in the order of time, with "{BETWEEN}" between them'),
@@ -213,6 +223,18 @@ class SessionRecommendation(SequenceProblem):
     def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the fields of the model's configuration for each variant of an architecture."""
         return SESSION_VARIANTS[architecture]
+
+    def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        """Return the complete config of a new model; of many items its training compares with a sample, and says so."""
+        model: Any = experiment.model
+        config = super().build_model_config(experiment, data)
+        if config["num_items"] > MANY_ITEMS and model.num_sampled is None:
+            config["num_sampled"] = SAMPLED_OF_MANY
+            print(
+                f"{config['num_items']:,} items: each training step compares the right one with {SAMPLED_OF_MANY:,} "
+                "sampled ones (num_sampled, 0 for all); scores are over all items"
+            )
+        return config
 
     def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
         """Return the settings named "paper" or "default" for a variant of an architecture."""
@@ -250,6 +272,7 @@ class NextEvent(SequenceProblem):
         *COLUMNS,
         Option("max_length", SEEN.format("events"), parse_positive_number),
         Option("ties", TIES.format("events", "the right one"), str, ("pessimistic", "optimistic")),
+        LENGTHS,
     )
     predict_options = (
         Option(

@@ -13,47 +13,54 @@ from torch.nn import functional as F
 from torchmetrics import MeanMetric
 from transformers import PreTrainedModel
 
-from ctxzoo.metrics import MeanReciprocalRankAtK, RecallAtK
+from ctxzoo.metrics import MeanReciprocalRankAtK, NdcgAtK, RecallAtK
 from ctxzoo.metrics.next_item import Ties, target_ranks
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.tasks.sequences.data import HistoryDataModule, SequencesDataModule, SessionDataModule
+from ctxzoo.tasks.sequences.experiments import LONGEST_LIST
 from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, SequenceKind
 from ctxzoo.training.scoring import build_scoring_trainer, load_task, score_splits
 from ctxzoo.training.task import AutoHead, Scores, ZooTask, select_model_inputs
 
 
 class SequenceScores(Scores):
-    """Recall@k and MRR@k in percent, and nats of a prediction, over all predictions of a split.
+    """Recall@k, MRR@k and NDCG@k in percent, and nats of a prediction, over all predictions of a split.
 
-    `recall_at_20` and `mrr_at_20`: see `ctxzoo.metrics.RecallAtK` and `MeanReciprocalRankAtK`. `nll`: the negative
-    log-likelihood of the item that came. Each prediction counts alike, however long its sequence.
+    `recall_at_20` (also called hit rate), `mrr_at_20` and `ndcg_at_20`: see `ctxzoo.metrics.RecallAtK`,
+    `MeanReciprocalRankAtK` and `NdcgAtK`. `nll`: the negative log-likelihood of the item that came. Each prediction
+    counts alike, however long its sequence.
 
     Args:
         ties: Rank of the target among items with the same score: "pessimistic", the last; "optimistic", the first; as
             in `ctxzoo.metrics.target_ranks`.
+        at: Lengths k of further lists that are scored; default: none beside the usual ones.
 
     Raises:
-        ValueError: another name of `ties`.
+        ValueError: another name of `ties`; a k below 1 or above 1,000.
     """
 
-    recalls: ClassVar[Sequence[int]]  # lengths k of the lists that are scored
+    recalls: ClassVar[Sequence[int]]  # usual lengths k of the lists that are scored
     reciprocal_ranks: ClassVar[Sequence[int]]
 
-    def __init__(self, ties: Ties = "pessimistic") -> None:
+    def __init__(self, ties: Ties = "pessimistic", at: Sequence[int] | None = None) -> None:
         super().__init__()
-        for k in self.recalls:
+        self.ties: Ties = ties
+        further = check_list_lengths(at or ())
+        for k in dict.fromkeys((*self.recalls, *further)):
             self.add_module(f"recall_at_{k}", RecallAtK(k, ties=ties))
-        for k in self.reciprocal_ranks:
+        for k in dict.fromkeys((*self.reciprocal_ranks, *further)):
             self.add_module(f"mrr_at_{k}", MeanReciprocalRankAtK(k, ties=ties))
+            self.add_module(f"ndcg_at_{k}", NdcgAtK(k, ties=ties))
         # Other strategies leave predictions with NaN out of the mean.
         self.nll = MeanMetric(nan_strategy="disable")
 
     def update(self, logits: torch.Tensor, labels: torch.Tensor) -> None:
         """Add n predictions: logits (n, N) of all N items, and the items that came next (n,)."""
         self.nll.update(F.cross_entropy(logits, labels, reduction="none"))
+        ranks = target_ranks(logits, labels, self.ties)
         for name, metric in self.named_children():
             if name != "nll":
-                metric.update(logits, labels)  # type: ignore[operator]
+                metric.update(logits, labels, ranks)  # type: ignore[operator]
 
     def compute(self) -> dict[str, float]:
         """Return the scores, by name, over all that was added."""
@@ -62,27 +69,37 @@ class SequenceScores(Scores):
 
 
 class SessionScores(SequenceScores):
-    """Recall@k and MRR@k in percent, k = 10 and 20, and nats of a prediction, over all predictions of a split.
+    """Recall@k, MRR@k and NDCG@k in percent, k = 10 and 20, and nats of a prediction, over all predictions of a split.
 
     Args:
-        ties: Rank of the target among items with the same score: "pessimistic", the last; "optimistic", the first; as
-            in `ctxzoo.metrics.target_ranks`.
+        ties, at: Treatment of equal scores, and further lengths k, as in `SequenceScores`.
     """
 
     recalls = reciprocal_ranks = (10, 20)
 
 
 class EventScores(SequenceScores):
-    """Recall@1, 5 and 20 and MRR@20 in percent, and nats of a prediction, over all predictions of a split.
+    """Recall@1, 5 and 20, MRR@20 and NDCG@20 in percent, and nats of a prediction, over all predictions of a split.
 
     Recall@1 is the accuracy. Where there are 20 kinds of events or fewer, recall@20 is 100, and MRR@20 is the MRR.
 
     Args:
-        ties: Rank of the target among events with the same score: "pessimistic", the last; "optimistic", the first; as
-            in `ctxzoo.metrics.target_ranks`.
+        ties, at: Treatment of equal scores, and further lengths k, as in `SequenceScores`.
     """
 
     recalls, reciprocal_ranks = (1, 5, 20), (20,)
+
+
+def check_list_lengths(lengths: Sequence[int]) -> tuple[int, ...]:
+    """Return lengths k of lists of recommendations, checked.
+
+    Raises:
+        ValueError: one below 1 or above `LONGEST_LIST`.
+    """
+    odd = next((k for k in lengths if not 1 <= k <= LONGEST_LIST), None)
+    if odd is not None:
+        raise ValueError(f"at={odd}: expected lengths of lists of recommendations, 1 to {LONGEST_LIST:,}")
+    return tuple(lengths)
 
 
 class SequenceTask(ZooTask):
@@ -93,9 +110,10 @@ class SequenceTask(ZooTask):
             model), and keyword arguments of the optimizer, as in `ZooTask`.
         ties: Rank of the target among items or events with the same score: "pessimistic", the last; "optimistic", the
             first.
+        at: Lengths k of further lists that are scored, as in `SequenceScores`.
 
     Raises:
-        ValueError: see `ZooTask`; another name of `ties`.
+        ValueError: see `ZooTask`; another name of `ties`, or a k below 1 or above 1,000.
         NonFiniteLossError: see `ZooTask`; names the rows of the batch.
     """
 
@@ -109,13 +127,14 @@ class SequenceTask(ZooTask):
         *,
         model: Any = None,
         ties: Ties = "pessimistic",
+        at: Sequence[int] | None = None,
         **optimizer_args: Any,
     ) -> None:
         super().__init__(model_config, pretrained, model=model, **optimizer_args)
 
     def build_scores(self) -> SequenceScores:
         """Return empty scores of rankings."""
-        return self.scores_class(self.hparams["ties"])
+        return self.scores_class(self.hparams["ties"], self.hparams["at"])
 
     def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """Return the model's loss on a batch."""
@@ -214,6 +233,7 @@ def evaluate_sessions(
     time_column: str = "time",
     max_length: int | None = None,
     ties: Ties = "pessimistic",
+    at: Sequence[int] | None = None,
     batch_size: int = 16,
     precision: str = "32-true",
     accelerator: str = "auto",
@@ -234,12 +254,13 @@ def evaluate_sessions(
             columns, as in `SessionDataModule`.
         max_length: Largest number of previous items that a prediction reads; default: as in training.
         ties: Rank of the target among items with the same score: "pessimistic", the last; "optimistic", the first.
+        at: Lengths k of further lists of recommendations that are scored, such as (5, 50).
         batch_size, precision, accelerator: Number of examples in a batch, precision (such as "32-true") and kind of
             device (such as "cpu"), as Lightning takes them.
         progress: Whether a progress bar is shown.
 
     Returns:
-        `recall_at_10`, `mrr_at_10`, `recall_at_20` and `mrr_at_20` in percent, and `nll`; see `SessionScores`. The
+        Recall, MRR and NDCG at 10, 20 and `at`, such as `recall_at_20`, in percent, and `nll`; see `SessionScores`. The
         numbers `targets` and `unknown_targets`, and where there are such the scores over known targets alone, under
         the same names and `_known`.
 
@@ -251,7 +272,7 @@ def evaluate_sessions(
     data = {"data_dir": data_dir, **columns, "max_length": max_length, "eval_batch_size": batch_size}
     how = {"precision": precision, "accelerator": accelerator, "progress": progress}
     return _evaluate_sequences(
-        SessionRecommendationTask, SessionDataModule, checkpoint, dataset, split, ties, data, how
+        SessionRecommendationTask, SessionDataModule, checkpoint, dataset, split, (ties, at), data, how
     )
 
 
@@ -267,6 +288,7 @@ def evaluate_histories(
     time_column: str = "time",
     max_length: int | None = None,
     ties: Ties = "pessimistic",
+    at: Sequence[int] | None = None,
     batch_size: int = 32,
     precision: str = "32-true",
     accelerator: str = "auto",
@@ -278,13 +300,13 @@ def evaluate_histories(
     `ctxzoo.tasks.session_recommendation.evaluate`.
 
     Args:
-        checkpoint, dataset, split, tokenizer, data_dir, user_column, item_column, time_column, max_length, ties,
+        checkpoint, dataset, split, tokenizer, data_dir, user_column, item_column, time_column, max_length, ties, at,
             batch_size, precision, accelerator, progress: as there, with events in the place of items and histories in
             that of sessions.
 
     Returns:
-        `recall_at_1`, `recall_at_5`, `recall_at_20` and `mrr_at_20` in percent, and `nll`, see `EventScores`; and the
-        counts that are told there.
+        `recall_at_1`, `recall_at_5`, `recall_at_20`, `mrr_at_20` and `ndcg_at_20` in percent, the same at `at`, and
+        `nll`, see `EventScores`; and the counts that are told there.
 
     Raises:
         OSError: there is no such checkpoint or dataset.
@@ -293,7 +315,7 @@ def evaluate_histories(
     columns = {"user_column": user_column, "item_column": item_column, "time_column": time_column}
     data = {"data_dir": data_dir, **columns, "max_length": max_length, "eval_batch_size": batch_size}
     how = {"precision": precision, "accelerator": accelerator, "progress": progress}
-    return _evaluate_sequences(NextEventTask, HistoryDataModule, checkpoint, dataset, split, ties, data, how)
+    return _evaluate_sequences(NextEventTask, HistoryDataModule, checkpoint, dataset, split, (ties, at), data, how)
 
 
 def _evaluate_sequences(
@@ -302,13 +324,17 @@ def _evaluate_sequences(
     checkpoint: str | Path | PreTrainedModel,
     dataset: str,
     split: str,
-    ties: Ties,
+    scored: tuple[Ties, Sequence[int] | None],
     data_options: Mapping[str, Any],
     run_options: Mapping[str, Any],
 ) -> dict[str, float]:
-    """Return the scores of a checkpoint on a split of sessions or histories, with the names that the model knows."""
+    """Return the scores of a checkpoint on a split of sessions or histories, with the names that the model knows.
+
+    `scored` are the arguments of `SequenceScores`; of the others those of `evaluate_sessions` are made.
+    """
+    scores_of_test = task_class.scores_class(*scored)  # an error now, before anything is loaded
     task = load_task(task_class, checkpoint)
-    task.scores["test"] = task_class.scores_class(ties)
+    task.scores["test"] = scores_of_test
     config = task.model.config
     name_options = {
         "max_length": data_options["max_length"] or config.max_history,
