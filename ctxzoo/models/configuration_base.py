@@ -93,14 +93,15 @@ class ZooConfig(PreTrainedConfig):
         """Check that every number of every field lies within its bound.
 
         Raises:
-            ValueError: a number beyond its bound, or a list with more than `LARGEST_COUNT` numbers or `LARGEST_TABLE`
-                names.
+            ValueError: a number beyond its bound, or a list with more than `LARGEST_TABLE` names or, where `largest`
+                does not give its numbers another bound, `LARGEST_COUNT` numbers.
         """
         bounds = self._merge_class_mappings("largest")
         for field in fields(self):  # type: ignore[arg-type, unused-ignore]
             value = getattr(self, field.name)
             values = value if isinstance(value, list) else [value]
-            most = LARGEST_TABLE if values and isinstance(values[-1], str) else LARGEST_COUNT
+            is_of_names = bool(values) and isinstance(values[-1], str)
+            most = LARGEST_TABLE if is_of_names else max(LARGEST_COUNT, bounds.get(field.name, 0))
             if len(values) > most:
                 raise ValueError(f"{field.name} has {len(values):,} entries; expected at most {most:,}")
             for one in values:

@@ -24,7 +24,7 @@ class SessionConfig(ZooConfig):
         num_sampled: Number of items that stand for all others in the training loss (sampled softmax); 0: all items.
     """
 
-    largest = MappingProxyType({"num_items": LARGEST_TABLE})
+    largest = MappingProxyType(dict.fromkeys(("num_items", "item_counts"), LARGEST_TABLE))
     nominal_sizes = MappingProxyType({"num_items": 1980})
 
     num_items: int = 1980

@@ -109,7 +109,7 @@ def test_sizes_that_data_have_may_be_large() -> None:
     text = {"vocab_size": 600_000, "wide_buckets": 262_144, "wide_char_buckets": 100_000}
     assert TextBaselineConfig(**text, wide_ids=many, trained_words=many).wide_ids == many
     for config in (
-        HcrnnConfig(num_items=many, item_names=[f"item {number}" for number in range(many)]),
+        HcrnnConfig(num_items=many, item_names=[f"i{n}" for n in range(many)], item_counts=[many] * many),
         VoteBaselineConfig(num_legislators=many, num_bills=many, bill_names=[f"b{n}" for n in range(many)]),
     ):
         assert type(config).from_dict(config.to_dict()).to_dict() == config.to_dict()

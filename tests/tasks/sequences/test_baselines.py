@@ -71,7 +71,7 @@ def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
     run = CountedSessions(SESSION_RECOMMENDATION, CountedSessions.build_experiment(usual, "markov"))
     execute(run)
     result = read_result(run.results_file)
-    assert set(result.metrics) == {"test/recall_at_10", "test/mrr_at_10", "test/recall_at_20", "test/mrr_at_20"}
+    assert set(result.metrics) == {f"test/{name}_at_{k}" for name in ("recall", "mrr", "ndcg") for k in (10, 20)}
     assert result.metrics["test/recall_at_20"] > 80
 
 
