@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from torch.utils.data import Dataset
 from transformers import TokenizersBackend
 
 from ctxzoo.data.formats import Rows
-from ctxzoo.models.tokenization_base import PAD_TOKEN
+from ctxzoo.models.ops_subwords import NO_SUBWORDS
+from ctxzoo.models.tokenization_base import PAD_TOKEN, SUBWORDS
 from ctxzoo.models.tokenization_word import WordTokenizer
 
 TEXTS_AT_ONCE = 4096  # texts that are cut or encoded in one call; bounds the memory of the Python lists it gives
@@ -32,11 +33,15 @@ class EncodedTexts:
             special ones.
         pointers: (texts + 1,) offsets into `ids`: text i has those from pointers[i] up to pointers[i + 1].
         truncated: (texts,) booleans, True where known words or tokens were cut off at the maximum length.
+        subwords: (all ids,) row of each id in `subword_table`; None: no encoder reads the words.
+        subword_table: (rows, `MOST_SUBWORDS`) sub-words as `ZooTokenizer` gives them, row 0 without any; None: none.
     """
 
     ids: npt.NDArray[np.int32]
     pointers: npt.NDArray[np.int64]
     truncated: npt.NDArray[np.bool_]
+    subwords: npt.NDArray[np.int32] | None = None
+    subword_table: npt.NDArray[np.int32] | None = None
 
     def lengths(self) -> npt.NDArray[np.int64]:
         """The number of ids of each text, shape (texts,)."""
@@ -78,29 +83,35 @@ def encode_texts(
 
     `is_split_into_words`: texts are lists of words.
     """
-    ids: list[npt.NDArray[np.int32]] = [np.zeros(0, np.int32)]
-    lengths: list[int] = []
-    cut_off: list[npt.NDArray[np.bool_]] = [np.zeros(0, np.bool_)]
+    rows: list[npt.NDArray[np.int32]] = []
+    cut_off: list[npt.NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    subwords: list[npt.NDArray[np.int32]] = []
+    table: dict[tuple[int, ...], int] = {NO_SUBWORDS: 0}
     for start in range(0, len(texts), TEXTS_AT_ONCE):
-        chunk = texts[start : start + TEXTS_AT_ONCE]
-        if isinstance(tokenizer, WordTokenizer) and not is_split_into_words:
-            rows, num_cut_off = tokenizer.encode_to_arrays(chunk, max_length)  # type: ignore[arg-type]
-            truncated = np.array(num_cut_off) > 0
-        else:
-            rows, truncated = _call_tokenizer(tokenizer, chunk, max_length, is_split_into_words)
-        cut_off.append(truncated)
-        lengths += map(len, rows)
-        ids += rows
-    pointers = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    return EncodedTexts(np.concatenate(ids), pointers, np.concatenate(cut_off))
+        chunk = _encode_chunk(tokenizer, texts[start : start + TEXTS_AT_ONCE], max_length, is_split_into_words, table)
+        rows += chunk[0]
+        cut_off.append(chunk[1])
+        subwords += chunk[2]
+    return _join_texts(rows, np.concatenate(cut_off), subwords, table)
 
 
-def _call_tokenizer(
-    tokenizer: TokenizersBackend, texts: list[str] | list[list[str]], max_length: int | None, is_split_into_words: bool
-) -> tuple[list[npt.NDArray[np.int32]], npt.NDArray[np.bool_]]:
-    """Return one row of ids for each text, and (texts,) whether something was cut off."""
+def _encode_chunk(
+    tokenizer: TokenizersBackend,
+    texts: Sequence[str] | Sequence[list[str]],
+    max_length: int | None,
+    is_split_into_words: bool,
+    table: dict[tuple[int, ...], int],
+) -> tuple[list[npt.NDArray[np.int32]], npt.NDArray[np.int64], list[npt.NDArray[np.int32]]]:
+    """Return the ids of each text, (texts,) how many ids or parts of it were cut off, and its rows of `table`.
+
+    `table` is from sub-words to their row; new ones are added. Where no encoder reads the words there are no such rows.
+    """
+    has_encoder = getattr(tokenizer, "encoder_tokenizer", None) is not None
+    if isinstance(tokenizer, WordTokenizer) and not is_split_into_words and not has_encoder:
+        rows, num_cut_off = tokenizer.encode_to_arrays(texts, max_length)  # type: ignore[arg-type]
+        return rows, np.array(num_cut_off, np.int64), []
     encoding = tokenizer(
-        texts,
+        list(texts),
         truncation=max_length is not None,
         max_length=max_length,
         return_attention_mask=False,
@@ -109,10 +120,29 @@ def _call_tokenizer(
     )
     rows = [np.array(row, np.int32) for row in encoding["input_ids"]]
     if "num_truncated_tokens" in encoding:  # a WordTokenizer
-        return rows, np.array(encoding["num_truncated_tokens"]) > 0
+        subwords = [
+            np.array([table.setdefault(of_word, len(table)) for of_word in row], np.int32)
+            for row in encoding.get(SUBWORDS, [])
+        ]
+        return rows, np.array(encoding["num_truncated_tokens"], np.int64), subwords
     # Other fast tokenizers give what they cut off in further rows of the same text.
     _, firsts, counts = np.unique(encoding["overflow_to_sample_mapping"], return_index=True, return_counts=True)
-    return [rows[first] for first in firsts], counts > 1
+    return [rows[first] for first in firsts], counts - 1, []
+
+
+def _join_texts(
+    rows: list[npt.NDArray[np.int32]],
+    cut_off: npt.NDArray[np.int64],
+    subwords: list[npt.NDArray[np.int32]],
+    table: dict[tuple[int, ...], int],
+) -> EncodedTexts:
+    """Return texts one after another, from what `_encode_chunk` returns."""
+    nothing = np.zeros(0, np.int32)
+    pointers = np.concatenate([[0], np.cumsum(list(map(len, rows)), dtype=np.int64)])
+    encoded = EncodedTexts(np.concatenate([nothing, *rows]), pointers, cut_off > 0)
+    if not subwords:
+        return encoded
+    return replace(encoded, subwords=np.concatenate(subwords), subword_table=np.array([*table], np.int32))
 
 
 def generate_text_batches(
@@ -134,29 +164,43 @@ def generate_text_batches(
     with ThreadPoolExecutor(max_workers=1) as thread:
 
         def encode(start: int) -> Any:
-            return thread.submit(tokenizer.encode_to_arrays, texts[start : start + TEXTS_AHEAD], tokenizer.word_limit)
+            table = {NO_SUBWORDS: 0}
+            chunk = texts[start : start + TEXTS_AHEAD]
+            return thread.submit(_encode_chunk, tokenizer, chunk, tokenizer.word_limit, False, table), table
 
         following = encode(0) if texts else None
         for start in range(0, len(texts), TEXTS_AHEAD):
             assert following is not None
-            ids, left_out = following.result()
+            ids, left_out, subwords = following[0].result()
+            encoded = _join_texts(ids, left_out, subwords, following[1])
             following = encode(start + TEXTS_AHEAD) if start + TEXTS_AHEAD < len(texts) else None
-            pointers = np.cumsum([0, *map(len, ids)])
-            encoded = EncodedTexts(np.concatenate(ids), pointers, np.array(left_out) > 0)
             # Texts of nearly the same length share a batch, so that little is padded.
             order = np.argsort(encoded.lengths(), kind="stable")
             for rows in np.split(order, range(batch_size, len(order), batch_size)):
                 batch = pad_text_batch(encoded, rows, tokenizer.pad_token_id)
                 known = (batch["attention_mask"] * (batch["input_ids"] < len(tokenizer))).sum(axis=1)
-                yield (rows + start).tolist(), batch, (known.tolist(), [left_out[row] for row in rows])
+                yield (rows + start).tolist(), batch, (known.tolist(), left_out[rows].tolist())
 
 
 def pad_text_batch(texts: EncodedTexts, rows: Rows, pad_id: int) -> dict[str, npt.NDArray[np.int64]]:
-    """Return `input_ids` and `attention_mask`, (B, n) each, of the texts numbered `rows`, padded to the longest."""
+    """Return `input_ids` and `attention_mask`, (B, n) each, of the texts numbered `rows`, padded to the longest.
+
+    Where an encoder reads the words also `subword_ids`, (B, n, s), s as the word with the most sub-words needs it.
+    """
     ids = pad_rows(texts.ids, texts.pointers, rows, pad_id)
     # The mask does not follow from the ids: a tokenizer may pad with a token that texts hold too.
     mask = np.arange(ids.shape[1]) < texts.lengths()[rows][:, None]
-    return {"input_ids": ids, "attention_mask": mask.astype(np.int64)}
+    batch = {"input_ids": ids, "attention_mask": mask.astype(np.int64)}
+    if texts.subwords is None or texts.subword_table is None:
+        return batch
+    return {**batch, SUBWORDS: take_subwords(texts.subword_table, pad_rows(texts.subwords, texts.pointers, rows, 0))}
+
+
+def take_subwords(table: npt.NDArray[np.int32], rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+    """Return the rows (B, n) of a table of sub-words as (B, n, s), without columns that are 0 in all of them."""
+    longest = max(1, int((table[np.unique(rows)] > 0).sum(axis=1).max()))
+    subwords: npt.NDArray[np.int64] = table[:, :longest][rows].astype(np.int64)
+    return subwords
 
 
 def pad_rows(

@@ -363,7 +363,14 @@ def _write_data_section(
         f"- licence of the data: {dataset_facts.licence}; {weights}",
         f"- content hashes: {result.data['fingerprint']}",
     ]
-    if vectors == "learned":
+    encoder = result.settings.get("encoder") if getattr(config, "encoder_config", None) is not None else None
+    if encoder is not None:
+        encoder_note = "trained further" if result.settings.get("train_encoder") else "frozen"
+        lines.append(
+            f"- words are read by the encoder {format_code_span(str(encoder))}, {encoder_note}, whose weights are "
+            "among these; its own licence applies."
+        )
+    elif vectors == "learned":
         lines.append("- word vectors: learned from the training split.")
     elif vectors:
         setting = result.settings.get("freeze_embeddings")

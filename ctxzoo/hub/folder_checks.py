@@ -31,6 +31,7 @@ from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel, build_pipeline_entries
 from ctxzoo.models.old_names import convert_config_fields
 from ctxzoo.models.registration import MODEL_TYPE_PREFIX, class_reference
+from ctxzoo.models.tokenization_base import ENCODER_TOKENIZER
 from ctxzoo.version import version
 
 
@@ -271,6 +272,14 @@ def _check_tokenizer(folder: Path, tokenizer_class: type[Any], config: ZooConfig
         raise CheckpointFolderError(
             f"{folder}: the tokenizer cannot be loaded: {format_error_on_one_line(error)}"
         ) from error
+    has_encoder = getattr(config, "encoder_config", None) is not None
+    if has_encoder != (getattr(tokenizer, "encoder_tokenizer", None) is not None):
+        only, other = (
+            (CONFIG, "tokenizer of an encoder") if has_encoder else (ENCODER_TOKENIZER, "encoder in config.json")
+        )
+        raise CheckpointFolderError(
+            f"{folder}: there is {only}, but no {other}; model and tokenizer do not belong together"
+        )
     characters = getattr(tokenizer, "char_vocab", None) or {}
     for kind, ids, field in (
         ("word", tokenizer.get_vocab().values(), "vocab_size"),

@@ -16,9 +16,11 @@ from typing import Any
 from transformers.dynamic_module_utils import get_relative_import_files
 
 from ctxzoo.models import Architecture
+from ctxzoo.models.tokenization_base import ENCODER_TOKENIZER
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+ENCODER_FILES = (ENCODER_TOKENIZER,)  # of models whose words an encoder reads
 SCORES = ".eval_results"
 HUB_FILES = frozenset({".gitattributes"})  # the Hub adds it to every repository, and keeps its own
 NAMES_SHOWN = 5
@@ -124,6 +126,8 @@ def check_file_names(names: Iterable[str], architecture: Architecture, source: s
     """
     required_names = [CONFIG, WEIGHTS, CARD, *(TOKENIZER_FILES if architecture.tokenizer_class is not None else ())]
     allowed_names = {*required_names, *HUB_FILES, *list_code_files(architecture)}
+    if architecture.tokenizer_class is not None:
+        allowed_names |= {*ENCODER_FILES}
     names = sorted(names)
     _raise_unexpected_files(
         [name for name in names if name not in allowed_names and not SCORE_FILE.fullmatch(name)], source

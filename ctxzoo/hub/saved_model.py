@@ -18,7 +18,7 @@ from ctxzoo.hub.folder_checks import (
     read_architecture,
     read_tensor_shapes,
 )
-from ctxzoo.hub.folder_files import CONFIG, TOKENIZER_FILES, WEIGHTS, check_files_exist, read_json_object
+from ctxzoo.hub.folder_files import CONFIG, ENCODER_FILES, TOKENIZER_FILES, WEIGHTS, check_files_exist, read_json_object
 from ctxzoo.hub.repository import convert_download_errors
 from ctxzoo.models import Architecture
 from ctxzoo.models.configuration_base import ZooConfig
@@ -54,6 +54,8 @@ class SavedModel:
         """
         has_tokenizer = self.architecture.tokenizer_class is not None
         files = [WEIGHTS, *(TOKENIZER_FILES if has_tokenizer else ())]
+        if getattr(self.config, "encoder_config", None) is not None:
+            files += ENCODER_FILES
         folder = fetch_checkpoint_files(self.checkpoint, *files)
         check_files_exist(folder, files)
         check_tensor_shapes(read_tensor_shapes(folder / WEIGHTS), folder, self.model_class, self.config)

@@ -5,17 +5,19 @@ from typing import Any, Literal
 
 from huggingface_hub.dataclasses import strict
 
-from .configuration_base import OfVariant, ZooConfig
+from .configuration_base import OfVariant
+from .configuration_pretrained_encoder import PretrainedEncoderConfig
 
 WORD_FEATURES = 12  # numbers beside each word, as `WordCharTokenizer` gives them
 
 
 @strict
-class BidafConfig(ZooConfig):
+class BidafConfig(PretrainedEncoderConfig):
     """BiDAF with positions, self-attention and characters in front of the highway layer (Patel 2022).
 
     The defaults are the paper's baseline: word vectors, highway, BiLSTM, attention flow, modelling, pointers.
-    `variants` names the rows of the paper's table, and three variants of ours.
+    `variants` names the rows of the paper's table, and three variants of ours. The fields of `PretrainedEncoderConfig`
+    come first.
 
     Args:
         vocab_size: Size of the vocabulary, rows of the word table; row 0 is padding, row 1 unknown words (both zero
@@ -51,6 +53,7 @@ class BidafConfig(ZooConfig):
     """
 
     model_type = "ctxzoo_bidaf"
+    encoder_width_field = "word_embedding_size"
     former_fields = MappingProxyType(
         {
             "scale_embeddings": 1.0,

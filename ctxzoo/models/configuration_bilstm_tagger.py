@@ -4,14 +4,16 @@ from typing import Literal
 
 from huggingface_hub.dataclasses import strict
 
+from .configuration_pretrained_encoder import PretrainedEncoderConfig
 from .configuration_text import TextConfig
 
 
 @strict
-class BilstmTaggerConfig(TextConfig):
+class BilstmTaggerConfig(PretrainedEncoderConfig, TextConfig):
     """A tagger of words: a bidirectional LSTM over word vectors (Ling et al. 2015).
 
-    The defaults are the paper's. The fields of `TextConfig` come first; `num_labels` is the number of tags.
+    The defaults are the paper's. The fields of `TextConfig` and `PretrainedEncoderConfig` come first; `num_labels` is
+    the number of tags.
 
     Args:
         recurrent_size: Hidden size h of each direction of the LSTM.

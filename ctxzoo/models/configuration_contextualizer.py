@@ -5,14 +5,15 @@ from typing import Literal
 
 from huggingface_hub.dataclasses import strict
 
+from .configuration_pretrained_encoder import PretrainedEncoderConfig
 from .configuration_text import TextClassifierConfig
 
 
 @strict
-class ContextualizerConfig(TextClassifierConfig):
+class ContextualizerConfig(PretrainedEncoderConfig, TextClassifierConfig):
     """A context per document, corrected K times by second-order attention over its tokens (Maupomé and Meurs 2021).
 
-    The defaults are the paper's. The fields of `TextClassifierConfig` come first.
+    The defaults are the paper's. The fields of `TextClassifierConfig` and `PretrainedEncoderConfig` come first.
 
     Args:
         num_steps: Number K of steps, that is of corrections of the context.

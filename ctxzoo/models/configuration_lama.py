@@ -6,14 +6,15 @@ from typing import Literal
 from huggingface_hub.dataclasses import strict
 
 from .configuration_base import LARGEST_TABLE
+from .configuration_pretrained_encoder import PretrainedEncoderConfig
 from .configuration_text import TextClassifierConfig
 
 
 @strict
-class LamaConfig(TextClassifierConfig):
+class LamaConfig(PretrainedEncoderConfig, TextClassifierConfig):
     """Low-rank multi-head attention over the states of a bidirectional GRU (Mehta et al. 2019).
 
-    The defaults are the paper's. The fields of `TextClassifierConfig` come first.
+    The defaults are the paper's. The fields of `TextClassifierConfig` and `PretrainedEncoderConfig` come first.
 
     Args:
         recurrent_size: Hidden size h of each direction; the states have D = 2h features.

@@ -6,14 +6,15 @@ from typing import Literal
 
 from huggingface_hub.dataclasses import strict
 
+from .configuration_pretrained_encoder import PretrainedEncoderConfig
 from .configuration_text import TextClassifierConfig
 
 
 @strict
-class TextBaselineConfig(TextClassifierConfig):
+class TextBaselineConfig(PretrainedEncoderConfig, TextClassifierConfig):
     """What a new text classifier has to beat: words with positions, one way to make a vector of them, a classifier.
 
-    The fields of `TextClassifierConfig` come first.
+    The fields of `TextClassifierConfig` and `PretrainedEncoderConfig` come first.
 
     Args:
         encoder: Encoder: mean; attention (K steps, one weight for each token); cnn (Kim 2014); bigru (maximum over the

@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
+from .layers_pretrained_encoder import EncoderWords
 from .layers_recurrent import MaskedBiRNN
 from .ops_bidaf import attention_flow, trilinear_similarity, unique_rows
 from .ops_execution import dropout
@@ -78,19 +79,38 @@ class PositionEmbedding(nn.Module):
 class WordPositionEmbedding(nn.Module):
     """Word vectors, dropout, projection without bias, positions, dropout (steps 1 and 2 of the paper's input).
 
-    Without positions there is one dropout, on the word vectors.
+    Without positions there is one dropout, on the word vectors. These may be the states of an encoder.
     """
 
-    def __init__(self, words: WordEmbedding, width: int, position: PositionEmbedding, dropout: float) -> None:
+    def __init__(
+        self, words: WordEmbedding | EncoderWords, width: int, position: PositionEmbedding, dropout: float
+    ) -> None:
         super().__init__()
         self.words = words
         self.projection = nn.Linear(words.embedding_dim, width, bias=False)
         self.position = position
         self.dropout = dropout
 
-    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
-        """Return the vectors (B, n, width) of the words with ids (B, n)."""
-        words = dropout(self.words(input_ids), self.dropout, training=self.training)
+    def forward(
+        self, input_ids: torch.Tensor, mask: torch.Tensor | None = None, subword_ids: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Return the vectors (B, n, width) of words.
+
+        Args:
+            input_ids: (B, n) ids of words, which a table reads.
+            mask: Boolean (B, n), True at words that an encoder reads; None: all.
+            subword_ids: (B, n, s) sub-words of words, which an encoder reads.
+
+        Raises:
+            ValueError: subword_ids missing, or without an encoder.
+        """
+        if isinstance(self.words, EncoderWords):
+            words = self.words(subword_ids, torch.ones_like(input_ids, dtype=torch.bool) if mask is None else mask)
+        elif subword_ids is not None:
+            raise ValueError("subword_ids for a model that reads words from a table; leave them out")
+        else:
+            words = self.words(input_ids)
+        words = dropout(words, self.dropout, training=self.training)
         x: torch.Tensor = self.projection(words)
         if self.position.kind == "none":
             return x

@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
+from .layers_pretrained_encoder import EncoderWords
 from .ops_execution import dropout
 from .ops_inputs import check_word_ids, make_word_mask, refuse_empty_batch
 from .ops_words import take_rows, word_positions
@@ -141,7 +142,8 @@ class TextInput(nn.Module):
     """The tokens x_i = [E[w_i] ; PE(i)]: sinusoids side by side with the word vectors, not added to them.
 
     Args:
-        words: Table E of word vectors; ids behind its last row, those of hashed n-grams, are read as padding.
+        words: Table E of word vectors, or an encoder in its place; ids behind its last row, those of hashed n-grams,
+            are read as padding.
         num_ids: Number of ids of the tokenizer; None: the number of rows of the table.
         position_dim: Width p of the sinusoids; 0: no positions.
         dropout: Dropout rate on the input vectors x.
@@ -150,14 +152,14 @@ class TextInput(nn.Module):
 
     def __init__(
         self,
-        words: RandomEmbedding | PretrainedEmbedding,
+        words: RandomEmbedding | PretrainedEmbedding | EncoderWords,
         position_dim: int,
         dropout: float,
         word_dropout: float,
         num_ids: int | None = None,
     ) -> None:
         super().__init__()
-        self.words: nn.Embedding | PretrainedEmbedding = words
+        self.words: nn.Embedding | PretrainedEmbedding | EncoderWords = words
         self.num_ngrams = 0 if num_ids is None else num_ids - words.num_embeddings
         self.position_dim = position_dim
         self.dropout = dropout
@@ -167,8 +169,11 @@ class TextInput(nn.Module):
         """Replace the table of word vectors by another.
 
         Raises:
-            ValueError: the table follows from a seed, so that a checkpoint would not hold the new one.
+            ValueError: the table follows from a seed, so that a checkpoint would not hold the new one; there is an
+                encoder in its place.
         """
+        if isinstance(self.words, EncoderWords):
+            raise ValueError("the model reads words through an encoder, and has no table of word vectors to replace")
         if isinstance(self.words, RandomEmbedding) and self.words.is_derived_from_config:
             raise ValueError(
                 f"the word vectors follow from embedding_seed={self.words.seed} and are not saved; make the model with "
@@ -181,6 +186,7 @@ class TextInput(nn.Module):
         input_ids: torch.Tensor | None,
         attention_mask: torch.Tensor | None,
         inputs_embeds: torch.Tensor | None,
+        subword_ids: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the tokens x and the mask of the words.
 
@@ -189,18 +195,16 @@ class TextInput(nn.Module):
             attention_mask: (B, n), 1 at words, 0 elsewhere; None: all 1. Positions count the words.
             inputs_embeds: Word vectors (B, n, v) in place of input_ids, or (B, n, v + p) with positions; any values
                 outside the mask.
+            subword_ids: (B, n, s) sub-words of the words beside input_ids, where an encoder reads them.
 
         Returns:
             x (B, n, v + p), 0 outside the mask; mask, boolean (B, n).
 
         Raises:
             ValueError: both or none of input_ids and inputs_embeds, a wrong shape or type, an empty batch, ids outside
-                the table, or a mask with other values than 0 and 1.
+                the table, a mask with other values than 0 and 1, or subword_ids missing or without an encoder.
         """
-        words, is_word = self._embed_words(input_ids, inputs_embeds)
-        mask = make_word_mask(words, attention_mask)
-        if is_word is not None:
-            mask = mask & is_word
+        words, mask = self._embed_words(input_ids, attention_mask, inputs_embeds, subword_ids)
         x = self._add_positions(words, mask)
         if self.training and self.word_dropout > 0:
             # Positions are there already: they count the words that are left out here, too.
@@ -210,22 +214,28 @@ class TextInput(nn.Module):
         return dropout(x, self.dropout, training=self.training), mask
 
     def _embed_words(
-        self, input_ids: torch.Tensor | None, inputs_embeds: torch.Tensor | None
-    ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Return the word vectors (B, n, v), or the caller's (B, n, v + p) with positions; and which ids are words.
-
-        The latter is boolean (B, n), or None where all are.
-        """
+        self,
+        input_ids: torch.Tensor | None,
+        attention_mask: torch.Tensor | None,
+        inputs_embeds: torch.Tensor | None,
+        subword_ids: torch.Tensor | None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the word vectors (B, n, v), or the caller's (B, n, v + p) with positions; and the mask (B, n)."""
         if (input_ids is None) == (inputs_embeds is None):
             raise ValueError("pass either input_ids or inputs_embeds")
         if input_ids is not None:
             rows = self.words.num_embeddings
             ids = check_word_ids(input_ids, rows + self.num_ngrams)
-            if not self.num_ngrams:
-                return self.words(ids), None
-            is_word = ids < rows
-            # N-grams have no row: they read row 0, and the mask leaves them out.
-            return self.words(torch.where(is_word, ids, torch.zeros_like(ids))), is_word
+            mask = make_word_mask(ids, attention_mask)
+            if self.num_ngrams:
+                # N-grams have no row: they read row 0, and the mask leaves them out.
+                is_word = ids < rows
+                ids, mask = torch.where(is_word, ids, torch.zeros_like(ids)), mask & is_word
+            if isinstance(self.words, EncoderWords):
+                return self.words(subword_ids, mask), mask
+            if subword_ids is not None:
+                raise ValueError("subword_ids for a model that reads words from a table; leave them out")
+            return self.words(ids), mask
         assert inputs_embeds is not None
         widths = self.words.embedding_dim, self.words.embedding_dim + self.position_dim
         if inputs_embeds.dim() != 3 or inputs_embeds.size(2) not in widths:
@@ -236,7 +246,7 @@ class TextInput(nn.Module):
         if not inputs_embeds.is_floating_point():
             raise ValueError(f"inputs_embeds must be vectors, got {inputs_embeds.dtype}; ids are input_ids")
         refuse_empty_batch("inputs_embeds", inputs_embeds)
-        return inputs_embeds, None
+        return inputs_embeds, make_word_mask(inputs_embeds, attention_mask)
 
     def _add_positions(self, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         if self.position_dim == 0 or words.size(2) != self.words.embedding_dim:

@@ -23,6 +23,7 @@ from .layers_bidaf import (
     WordEmbedding,
     WordPositionEmbedding,
 )
+from .layers_pretrained_encoder import EncoderWords
 from .layers_recurrent import MaskedBiRNN
 from .modeling_base import ZooPreTrainedModel
 from .ops_execution import dropout
@@ -84,8 +85,13 @@ class BidafModel(BidafPreTrainedModel):
     def __init__(self, config: BidafConfig) -> None:
         super().__init__(config)
         h = config.hidden_size
+        words: WordEmbedding | EncoderWords
+        if config.encoder_config is None:
+            words = WordEmbedding(config.vocab_size, config.word_embedding_size, config.train_word_embeddings)
+        else:
+            words = EncoderWords(config.encoder_config, config.vocab_size, trainable=config.train_encoder)
         self.embeddings = WordPositionEmbedding(
-            WordEmbedding(config.vocab_size, config.word_embedding_size, config.train_word_embeddings),
+            words,
             h,
             PositionEmbedding(config.position_embedding, config.max_position_embeddings, h, config.position_scale),
             config.dropout,
@@ -122,11 +128,17 @@ class BidafModel(BidafPreTrainedModel):
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Module:
-        """Return the table of words."""
+        """Return the table of words, or the encoder in its place."""
         return self.embeddings.words
 
     def set_input_embeddings(self, value: WordEmbedding) -> None:
-        """Put another table of words in place."""
+        """Put another table of words in place.
+
+        Raises:
+            ValueError: there is an encoder in its place.
+        """
+        if isinstance(self.embeddings.words, EncoderWords):
+            raise ValueError("the model reads words through an encoder, and has no table of word vectors to replace")
         self.embeddings.words = value
 
     def forward(
@@ -142,6 +154,8 @@ class BidafModel(BidafPreTrainedModel):
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
+        subword_ids: torch.LongTensor | None = None,
+        question_subword_ids: torch.LongTensor | None = None,
     ) -> ContextQuestionModelOutput | tuple[torch.Tensor, ...]:
         """Read a batch of contexts and questions.
 
@@ -154,6 +168,8 @@ class BidafModel(BidafPreTrainedModel):
                 has characters.
             word_features, question_word_features: (B, C, f) and (B, Q, f) features of the words, where the
                 configuration has word features.
+            subword_ids, question_subword_ids: (B, C, s) and (B, Q, s) sub-words of the words, where an encoder reads
+                them: ids of its tokenizer plus 1, 0 where a word has no more of them.
 
         Returns:
             `ContextQuestionModelOutput`, or a tuple of its fields.
@@ -172,8 +188,12 @@ class BidafModel(BidafPreTrainedModel):
                 f"input_ids holds {context_ids.size(0)} contexts, question_input_ids {question_ids.size(0)}"
             )
         # Encoded words: of the context (B, C, 2h), of the question (B, Q, 2h).
-        context, context_maps = self._encode_text(context_ids, context_mask, char_ids, word_features, output_attentions)
-        question, _ = self._encode_text(question_ids, question_mask, question_char_ids, question_word_features, False)
+        context, context_maps = self._encode_text(
+            context_ids, context_mask, char_ids, word_features, subword_ids, output_attentions
+        )
+        question, _ = self._encode_text(
+            question_ids, question_mask, question_char_ids, question_word_features, question_subword_ids, False
+        )
 
         # G (B, C, 8h), S1 (B, C, Q), and S2, like S1, or (B, C) for "max".
         flow, to_question, to_context = self.attention_flow(context, question, context_mask, question_mask)
@@ -205,6 +225,7 @@ class BidafModel(BidafPreTrainedModel):
         mask: torch.Tensor,
         char_ids: torch.Tensor | None,
         features: torch.Tensor | None,
+        subword_ids: torch.Tensor | None,
         output_attentions: bool | None,
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
         """Embed and encode one text, context or question: steps 1 to 6 of the model's description, which both share.
@@ -216,7 +237,7 @@ class BidafModel(BidafPreTrainedModel):
             char_ids = to_int64("char_ids", char_ids)
         self._check_ids(ids, char_ids, features)
         maps = []
-        x = self.embeddings(ids)  # (B, n, h)
+        x = self.embeddings(ids, mask, subword_ids)  # (B, n, h)
         if self.self_attention is not None:
             if self.resolve_output_flag(output_attentions, "attentions"):
                 maps.append(self.self_attention.attention_weights(x, mask))  # (B, n, n); the layer gives none
@@ -293,6 +314,8 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
+        subword_ids: torch.LongTensor | None = None,
+        question_subword_ids: torch.LongTensor | None = None,
     ) -> ExtractiveQuestionAnsweringOutput | tuple[torch.Tensor, ...]:
         """Point at the start and the end of the answer in each context; inputs as in `BidafModel.forward`.
 
@@ -320,6 +343,8 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
             output_attentions=output_attentions,
             output_hidden_states=output_hidden_states,
             return_dict=True,
+            subword_ids=subword_ids,
+            question_subword_ids=question_subword_ids,
         )
         mask = _resolve_mask(input_ids, attention_mask, "input_ids")
         flow, modelled = outputs.attended_context, outputs.last_hidden_state

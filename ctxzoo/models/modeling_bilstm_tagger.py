@@ -44,6 +44,7 @@ class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
+        subword_ids: torch.LongTensor | None = None,
     ) -> BaseModelOutput | tuple[torch.Tensor, ...]:
         """Read a batch of sentences.
 
@@ -52,6 +53,8 @@ class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
             attention_mask: (B, n) mask, 1 at words, 0 after them; default: all 1.
             inputs_embeds: Word vectors (B, n, v) in place of input_ids, or (B, n, v + p) with positions.
             output_attentions: Accepted as in other models, but without effect: there are no attentions.
+            subword_ids: (B, n, s) sub-words of the words, where an encoder reads them: ids of its tokenizer plus 1, 0
+                where a word has no more of them.
 
         Returns:
             `last_hidden_state` (B, n, d_l): l_i = tanh(L [s_i→ ; s_i←] + b), 0 at padding; on request `hidden_states`:
@@ -60,7 +63,7 @@ class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
         Raises:
             ValueError: see `TextInput.forward`; a mask with a word after padding.
         """
-        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, v + p) and (B, n)
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds, subword_ids)  # (B, n, v + p) and (B, n)
         length = x.size(1)  # may be 0; one place is read then, and cut off at the end
         x, mask = pad_empty_sequences(x, mask)
         check_mask_without_gaps(mask)
@@ -100,6 +103,7 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
+        subword_ids: torch.LongTensor | None = None,
     ) -> TokenClassifierOutput | tuple[torch.Tensor, ...]:
         """Score the tags of each word; inputs as in `BilstmTaggerModel.forward`.
 
@@ -121,6 +125,7 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
             output_attentions=output_attentions,
             output_hidden_states=output_hidden_states,
             return_dict=True,
+            subword_ids=subword_ids,
         )
         logits = self.classifier(outputs.last_hidden_state)  # (B, n, L)
         loss = None if labels is None else token_classification_loss(logits, labels, attention_mask)

@@ -94,6 +94,7 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
+        subword_ids: torch.LongTensor | None = None,
     ) -> ContextModelOutput | tuple[torch.Tensor, ...]:
         """Read a batch of documents.
 
@@ -102,6 +103,8 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
             attention_mask: (B, n) mask, 1 at words, 0 elsewhere; default: all 1. A document without words has the
                 context 0.
             inputs_embeds: Word vectors (B, n, v) in place of input_ids, or (B, n, m) with positions.
+            subword_ids: (B, n, s) sub-words of the words, where an encoder reads them: ids of its tokenizer plus 1, 0
+                where a word has no more of them.
 
         Returns:
             `ContextModelOutput`, or a tuple of its fields.
@@ -109,7 +112,7 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
         Raises:
             ValueError: see `TextInput.forward`.
         """
-        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, m) and (B, n)
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds, subword_ids)  # (B, n, m) and (B, n)
         wants_weights = self.resolve_output_flag(output_attentions, "attentions")
         hidden_states = [x]
         if isinstance(self.steps, TokenwiseContextualizer):
@@ -184,9 +187,14 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel, Tex
         copy_linear_weights(self.classifier, weights)
         self.contextualizer.steps.feature_factors.zero_()
 
-    def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
+    def token_weights(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        subword_ids: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """Return the attention to each word in each step, (B, K, n): the mean over features; each row sums to 1."""
         outputs = self.contextualizer(
-            input_ids, attention_mask=attention_mask, output_attentions=True, return_dict=True
+            input_ids, attention_mask=attention_mask, subword_ids=subword_ids, output_attentions=True, return_dict=True
         )
         return torch.stack([weights.mean(dim=-1) for weights in outputs.attentions], dim=1)

@@ -140,6 +140,7 @@ class LamaModel(LamaPreTrainedModel):
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
+        subword_ids: torch.LongTensor | None = None,
     ) -> BaseModelOutputWithPooling | tuple[torch.Tensor, ...]:
         """Read a batch of documents.
 
@@ -148,6 +149,8 @@ class LamaModel(LamaPreTrainedModel):
             attention_mask: (B, n) mask, 1 at words, 0 after them; default: all 1. A document without words has the
                 vector 0; where n is 0, one position of padding is read.
             inputs_embeds: Word vectors (B, n, d) in place of input_ids.
+            subword_ids: (B, n, s) sub-words of the words, where an encoder reads them: ids of its tokenizer plus 1, 0
+                where a word has no more of them.
 
         Returns:
             `last_hidden_state` (B, n, D): the states H, 0 at padding; `pooler_output` (B, m D): S = A H, head after
@@ -159,7 +162,7 @@ class LamaModel(LamaPreTrainedModel):
             ValueError: see `TextInput.forward`; a mask with a word after padding; inputs_embeds where the config has
                 n-grams, which are recognised by their ids.
         """
-        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, d) and (B, n)
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds, subword_ids)  # (B, n, d) and (B, n)
         x, mask = pad_empty_sequences(x, mask)
         check_mask_without_gaps(mask)
         all_tokens, all_mask = x, mask  # n-grams too, for the linear mean
@@ -258,8 +261,15 @@ class LamaForSequenceClassification(LamaPreTrainedModel, TextClassifierPreTraine
         last.weight.zero_()
         last.bias.zero_()
 
-    def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
+    def token_weights(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        subword_ids: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """Return A, the attention of each head to each word, (B, m, n); each row sums to 1."""
-        outputs = self.lama(input_ids, attention_mask=attention_mask, output_attentions=True, return_dict=True)
+        outputs = self.lama(
+            input_ids, attention_mask=attention_mask, subword_ids=subword_ids, output_attentions=True, return_dict=True
+        )
         weights: torch.Tensor = outputs.attentions[0]
         return weights

@@ -8,6 +8,7 @@ from torch import nn
 from transformers.utils import ModelOutput
 
 from .configuration_text import TextClassifierConfig, TextConfig
+from .layers_pretrained_encoder import EncoderWords
 from .layers_text_input import PretrainedEmbedding, RandomEmbedding, TextInput
 from .layers_wide import LinearTextScores, count_word_columns
 from .modeling_base import ZooPreTrainedModel
@@ -22,8 +23,14 @@ class TextPreTrainedModel(ZooPreTrainedModel):
     main_input_name = "input_ids"
 
     def make_text_input(self, dropout: float, word_dropout: float = 0.0) -> TextInput:
-        """Return a new `TextInput` with the table and the positions of the config, and the given rates of dropout."""
-        config = self.config
+        """Return a new `TextInput` with the table and the positions of the config, and the given rates of dropout.
+
+        With an `encoder_config` there is the encoder in the table's place.
+        """
+        config: Any = self.config
+        if getattr(config, "encoder_config", None) is not None:
+            encoder = EncoderWords(config.encoder_config, config.num_words, trainable=config.train_encoder)
+            return TextInput(encoder, config.position_dim, dropout, word_dropout, num_ids=config.vocab_size)
         words: RandomEmbedding | PretrainedEmbedding
         if config.trained_words is not None:
             words = PretrainedEmbedding(config.num_words, config.word_dim, config.trained_words)
@@ -105,6 +112,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
+        subword_ids: torch.LongTensor | None = None,
     ) -> Any:
         """Score the classes of each text; inputs as those of the base model.
 
@@ -125,9 +133,11 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         wide = self._compute_wide_scores(input_ids, attention_mask)
         words: Any = input_ids
         words_mask = attention_mask
+        subwords: dict[str, Any] = {} if subword_ids is None else {"subword_ids": subword_ids}
         if self.wide is not None and not (with_attentions or with_states or torch.compiler.is_compiling()):
             # Not where outputs have a place for each id, nor in a graph, whose sizes must not follow from values.
             words, words_mask = self._drop_ngrams(words, attention_mask)
+            subwords = {name: value[:, : words.size(1)] for name, value in subwords.items()}
         outputs = self.base_model(
             words,
             attention_mask=words_mask,
@@ -135,6 +145,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
             output_attentions=with_attentions or self.needs_attentions,
             output_hidden_states=with_states,
             return_dict=True,
+            **subwords,
         )
         logits = self.compute_logits(outputs)
         if wide is not None:

@@ -56,6 +56,7 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
+        subword_ids: torch.LongTensor | None = None,
     ) -> BaseModelOutputWithPooling | tuple[torch.Tensor, ...]:
         """Read a batch of texts.
 
@@ -64,6 +65,8 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
             attention_mask: (B, n) mask, 1 at words, 0 after them; default: all 1. A text without words has the vector
                 0; where n is 0, one position of padding is read.
             inputs_embeds: Word vectors (B, n, v) in place of input_ids, or (B, n, m) with positions.
+            subword_ids: (B, n, s) sub-words of the words, where an encoder reads them: ids of its tokenizer plus 1, 0
+                where a word has no more of them.
 
         Returns:
             `last_hidden_state` (B, n, h): the tokens as they are summed up, 0 at padding; `pooler_output` (B, d): the
@@ -76,7 +79,7 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
             ValueError: see `TextInput.forward`; for the encoders with a GRU also a word after padding, see
                 `check_mask_without_gaps`.
         """
-        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, m) and (B, n)
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds, subword_ids)  # (B, n, m) and (B, n)
         x, mask = pad_empty_sequences(x, mask)
         with_attentions = self.resolve_output_flag(output_attentions, "attentions")
         options = {"with_weights": with_attentions} if isinstance(self.layers, ConvolutionEncoder) else {}
@@ -122,14 +125,21 @@ class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel, TextCla
         overlap = attention_overlap(torch.stack(outputs.attentions, dim=1))  # of (B, m, n)
         return {"auxiliary_loss": self.config.overlap_penalty * overlap}
 
-    def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
+    def token_weights(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        subword_ids: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """Return the attention to each word, or its weight in the sum or maximum of the encoder.
 
         Returns:
             (B, K, n) for K steps of attention, (B, m, n) for m heads of self_attentive, otherwise (B, 1, n). Each row
             sums to 1, or is 0 for a text without words.
         """
-        outputs = self.encoder(input_ids, attention_mask=attention_mask, output_attentions=True, return_dict=True)
+        outputs = self.encoder(
+            input_ids, attention_mask=attention_mask, subword_ids=subword_ids, output_attentions=True, return_dict=True
+        )
         return torch.stack(outputs.attentions, dim=1)
 
 

@@ -1,15 +1,22 @@
 """The base of the tokenizers of words: the frame of a call, from its options to padded tensors."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tokenizers import Tokenizer
 from transformers import BatchEncoding, TokenizersBackend
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
 
+from .ops_subwords import MOST_SUBWORDS, NO_SUBWORDS
+
 PAD_TOKEN = "[PAD]"  # id 0
 UNK_TOKEN = "[UNK]"  # id 1 where unknown words have one
+ENCODER_TOKENIZER = "encoder_tokenizer.json"  # beside tokenizer.json, where an encoder reads the words
+SUBWORDS = "subword_ids"
+_KEPT_WORDS = 1_000_000  # most words whose sub-words are remembered
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,68 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
 
     A subclass defines `_list_unsupported_options`, the options that it refuses beside those refused for all, and
     `_encode_texts`.
+
+    Built with the tokenizer of an encoder, it gives the encoder's sub-words of each word beside the ids: `subword_ids`,
+    of each word `MOST_SUBWORDS` ids of that tokenizer plus 1, 0 where there are no more.
+
+    Args:
+        encoder_tokenizer: Tokenizer of an encoder, as the tokenizers library has it; None: there is no encoder.
+        encoder_tokenizer_file: File of such a tokenizer, in the place of `encoder_tokenizer`.
     """
+
+    vocab_files_names = {  # noqa: RUF012 (transformers declares it so)
+        **TokenizersBackend.vocab_files_names,
+        "encoder_tokenizer_file": ENCODER_TOKENIZER,
+    }
+
+    def __init__(
+        self,
+        *args: Any,
+        encoder_tokenizer: Tokenizer | None = None,
+        encoder_tokenizer_file: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if encoder_tokenizer is None and encoder_tokenizer_file is not None:
+            encoder_tokenizer = Tokenizer.from_file(encoder_tokenizer_file)
+        super().__init__(*args, **kwargs)
+        self.encoder_tokenizer = encoder_tokenizer
+        self._subwords: dict[tuple[str, bool], tuple[int, ...]] = {}
+        if encoder_tokenizer is not None:
+            encoder_tokenizer.no_truncation()
+            encoder_tokenizer.no_padding()
+            encoder_tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
+            names: list[str] = self.model_input_names  # type: ignore[has-type]
+            self.model_input_names = names if SUBWORDS in names else [*names, SUBWORDS]
+
+    def cut_into_subwords(self, words: Sequence[str], after_blank: Sequence[bool]) -> list[tuple[int, ...]]:
+        """Return the encoder's sub-words of each word, ids plus 1, filled up with 0; equal words share their tuple.
+
+        Args:
+            words: Words as written.
+            after_blank: Whether there is a blank before each word in its text, which some encoders tell from none.
+        """
+        assert self.encoder_tokenizer is not None
+        if len(self._subwords) > _KEPT_WORDS:
+            self._subwords = {}
+        keys = list(zip(words, after_blank, strict=True))
+        new = [key for key in dict.fromkeys(keys) if key not in self._subwords]
+        texts = [f" {word}" if blank else word for word, blank in new]
+        for key, encoding in zip(
+            new, self.encoder_tokenizer.encode_batch_fast(texts, add_special_tokens=False), strict=True
+        ):
+            ids = tuple(index + 1 for index in encoding.ids[:MOST_SUBWORDS])
+            self._subwords[key] = (*ids, *NO_SUBWORDS[len(ids) :])
+        return [self._subwords[key] for key in keys]
+
+    def _save_pretrained(self, save_directory: Any, *args: Any, **options: Any) -> tuple[str, ...]:
+        """Save the tokenizer as transformers does, and that of the encoder beside it."""
+        files: tuple[str, ...] = super()._save_pretrained(save_directory, *args, **options)
+        if self.encoder_tokenizer is None:
+            return files
+        prefix = options.get("filename_prefix")
+        file = os.path.join(str(save_directory), f"{prefix}-{ENCODER_TOKENIZER}" if prefix else ENCODER_TOKENIZER)
+        self.encoder_tokenizer.save(file)
+        return (*files, file)
 
     def _list_unsupported_options(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
         """Return each option that this tokenizer does not support, with whether this call asks for it."""
@@ -133,7 +201,10 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         # As in transformers: tensors of one text have the dimension of the batch, lists have not.
         if encoded.single and return_tensors is None:
             data = {name: value[0] for name, value in data.items()}
-        return BatchEncoding(data, list(encoded.encodings) or None).convert_to_tensors(return_tensors)
+        output = BatchEncoding(data, list(encoded.encodings) or None).convert_to_tensors(return_tensors)
+        if return_tensors == "pt" and SUBWORDS in output and output[SUBWORDS].dim() == 2:  # of texts without words
+            output[SUBWORDS] = output["input_ids"].new_zeros(*output["input_ids"].shape, MOST_SUBWORDS)
+        return output
 
     def _encode_with_backend(self, texts: Sequence[Any], name: str, is_split_into_words: bool = False) -> list[Any]:
         """Return the backend's encoding of each text; `name` names a text in an error.

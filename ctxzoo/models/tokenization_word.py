@@ -13,7 +13,8 @@ from transformers.tokenization_utils_base import LARGE_INTEGER, TruncationStrate
 from transformers.utils import PaddingStrategy
 
 from .ops_ngrams import MOST_KEPT, NgramIds, generate_character_ngrams
-from .tokenization_base import PAD_TOKEN, UNK_TOKEN, EncodingOptions, UnpaddedBatch, ZooTokenizer
+from .ops_subwords import NO_SUBWORDS
+from .tokenization_base import PAD_TOKEN, SUBWORDS, UNK_TOKEN, EncodingOptions, UnpaddedBatch, ZooTokenizer
 
 MASK_TOKEN = "[MASK]"  # id 1 where there is one: stands for a word to be predicted
 PreTokenizerName = Literal["whitespace", "english"]
@@ -71,6 +72,8 @@ class WordTokenizer(ZooTokenizer):
     Built with `keep_unknown`, for taggers, nothing is removed: words that are not in the vocabulary have the id of
     "[UNK]". Then `word_ids()` and the like of the output tell, as those of other fast tokenizers, which word of a list
     (`is_split_into_words`) an id is of.
+
+    Built with the tokenizer of an encoder, it gives `subword_ids` too, see `ZooTokenizer`; those of n-grams are 0.
 
     `return_overflowing_tokens` adds, as in slow Hugging Face tokenizers, `overflowing_tokens`, the ids of the known
     words that truncation cut off (and of `stride` words before them), and `num_truncated_tokens`, how many it cut off.
@@ -166,7 +169,8 @@ class WordTokenizer(ZooTokenizer):
             `tokenizer(text, truncation=True)` the first of these words, counted from 0, and the one after the last.
         """
         encoding = self._pre_tokenize([text], is_split_into_words=False)[0]
-        known_positions = [position for position, index in enumerate(encoding.ids) if index]  # id 0: removed words
+        # Removed words have the id 0.
+        known_positions = [position for position, index in enumerate(encoding.ids) if index or self.keeps_unknown]
         kept_positions = known_positions[: self.word_limit]
         if not self._num_buckets:
             return _select_items(kept_positions, encoding.offsets), [
@@ -233,9 +237,12 @@ class WordTokenizer(ZooTokenizer):
         columns: dict[str, list[Any]] = {"input_ids": []}
         if options.return_offsets_mapping:
             columns["offset_mapping"] = []
+        if self.encoder_tokenizer is not None:
+            columns[SUBWORDS] = []
         if options.return_overflowing_tokens:
             columns |= {"overflowing_tokens": [], "num_truncated_tokens": []}
-        needs_encodings = not self._num_buckets or options.return_offsets_mapping
+        needs_encodings = options.return_offsets_mapping or self.encoder_tokenizer is not None
+        needs_encodings = needs_encodings or not self._num_buckets
         encodings = self._pre_tokenize(texts, split) if needs_encodings else []
         for number, (words, ids) in enumerate(self._read_words(texts, split, encodings)):
             known_positions = [position for position, index in enumerate(ids) if index]
@@ -245,6 +252,9 @@ class WordTokenizer(ZooTokenizer):
             if options.return_offsets_mapping:
                 offsets = _select_items(kept_positions, encodings[number].offsets)
                 columns["offset_mapping"].append([*offsets, *[NO_OFFSETS] * len(ngrams)])
+            if self.encoder_tokenizer is not None:
+                subwords = self._cut_text_into_subwords(texts[number], encodings[number], kept_positions)
+                columns[SUBWORDS].append([*subwords, *[NO_SUBWORDS] * len(ngrams)])
             if options.return_overflowing_tokens:
                 cut_off = len(known_positions) - len(kept_positions)
                 columns["overflowing_tokens"].append(
@@ -284,6 +294,9 @@ class WordTokenizer(ZooTokenizer):
         if "offset_mapping" in padded:
             offsets = padded["offset_mapping"]
             padded["offset_mapping"] = [*offsets, *[NO_OFFSETS] * (len(padded["input_ids"]) - len(offsets))]
+        if SUBWORDS in padded:
+            subwords = list(padded[SUBWORDS])
+            padded[SUBWORDS] = [*subwords, *[NO_SUBWORDS] * (len(padded["input_ids"]) - len(subwords))]
         return padded
 
     def _pre_tokenize(self, texts: Sequence[Any], is_split_into_words: bool) -> list[Any]:
@@ -291,6 +304,18 @@ class WordTokenizer(ZooTokenizer):
         # Otherwise "[PAD]" inside a word of the text would be cut out of it, as "[MASK]" should be.
         self._tokenizer.encode_special_tokens = self.mask_token is None
         return self._encode_with_backend(texts, "text", is_split_into_words)
+
+    def _cut_text_into_subwords(self, entry: Any, encoding: Any, positions: list[int]) -> list[tuple[int, ...]]:
+        """Return the encoder's sub-words of the words at some positions of a text, or of a list of words."""
+        is_list = isinstance(entry, list)
+        words, after_blank, before = [], [], (0, 0)  # number of the list's entry, and where the word before ends
+        for position in positions:
+            begin, end = encoding.offsets[position]
+            number = encoding.word_ids[position] if is_list else 0
+            words.append((entry[number] if is_list else entry)[begin:end])
+            after_blank.append((number, begin) > before and bool(words[1:]))
+            before = (number, end)
+        return self.cut_into_subwords(words, after_blank)
 
     def _read_words(
         self, texts: Sequence[Any], is_split_into_words: bool, encodings: Sequence[Any]
@@ -302,17 +327,19 @@ class WordTokenizer(ZooTokenizer):
             is_split_into_words: Whether texts are lists of words.
             encodings: The backend's encodings of the texts; empty: ids are looked up here.
         """
+        # Where unknown words are kept, the text "[PAD]" counts as unknown too.
+        removed = self.unk_token_id if self.keeps_unknown else 0
         if not self._num_buckets:
             for encoding in encodings:
-                # Where unknown words are kept, the text "[PAD]" counts as unknown too.
-                yield [], [index or self.unk_token_id for index in encoding.ids] if self.keeps_unknown else encoding.ids
+                yield [], [index or removed for index in encoding.ids] if removed else encoding.ids
             return
         cuts = self._get_kept_cuts()
         try:
             for number, text in enumerate(texts):
                 parts = text if is_split_into_words else [text]
                 words = [word for part in parts for word in cuts.cut(part)]
-                yield words, encodings[number].ids if encodings else cuts.look_up(words)
+                ids = encodings[number].ids if encodings else cuts.look_up(words)
+                yield words, [index or removed for index in ids] if removed else ids
         except (TypeError, UnicodeEncodeError):
             self._pre_tokenize(texts, is_split_into_words)  # says which text cannot be read
             raise
@@ -405,6 +432,7 @@ def build_word_tokenizer(
     ngram_order: int = 1,
     char_ngrams: tuple[int, int] | None = None,
     char_ngram_buckets: int = 0,
+    encoder_tokenizer: Tokenizer | None = None,
     **kwargs: Any,
 ) -> WordTokenizer:
     """Return a tokenizer with the given words.
@@ -422,13 +450,16 @@ def build_word_tokenizer(
         char_ngrams: Smallest and largest number of characters of a character n-gram, as minn and maxn of fastText;
             None: none.
         char_ngram_buckets: Number of ids for character n-grams alone; 0: they share those of the other n-grams.
+        encoder_tokenizer: Tokenizer of an encoder that reads the words; it needs `keep_unknown`, since the encoder
+            reads unknown words too. None: there is no encoder.
         kwargs: Arguments of the tokenizer class, for example `model_max_length`.
 
     Raises:
         ValueError: a word twice, or one that no text can give (empty, with whitespace, not lower-cased, with other
             digits than 0 where they are folded, cut further by the rules for English, "[PAD]", "[MASK]"); buckets
-            without n-grams or n-grams without buckets; n-grams with `keep_unknown` or `mask_token`, or these two
-            together; sizes out of range; an unknown pre-tokenizer.
+            without n-grams or n-grams without buckets; n-grams with `mask_token`, or with `keep_unknown` where no
+            encoder reads the words; `keep_unknown` with `mask_token`; an encoder without `keep_unknown`; sizes out of
+            range; an unknown pre-tokenizer.
     """
     pre_tokenizer = kwargs.pop("cutter", pre_tokenizer)  # its name in earlier versions
     _check_ngrams(ngram_buckets, ngram_order, char_ngrams, char_ngram_buckets)
@@ -436,7 +467,9 @@ def build_word_tokenizer(
         raise ValueError("keep_unknown is for taggers, mask_token for models that predict words; take one of them")
     if mask_token and (ngram_buckets or char_ngram_buckets):
         raise ValueError("n-grams would tell of a masked word; leave out either mask_token or the n-grams")
-    if keep_unknown and (ngram_buckets or char_ngram_buckets):
+    if encoder_tokenizer is not None and not keep_unknown:
+        raise ValueError("an encoder reads unknown words too: set keep_unknown=True beside encoder_tokenizer")
+    if keep_unknown and encoder_tokenizer is None and (ngram_buckets or char_ngram_buckets):
         raise ValueError(
             f"keep_unknown with ngram_buckets={ngram_buckets}, char_ngram_buckets={char_ngram_buckets}: where unknown "
             "words are kept every id is one word's; set the buckets to 0"
@@ -468,6 +501,7 @@ def build_word_tokenizer(
             "ngram_order": ngram_order,
             "char_ngrams": None if char_ngrams is None else list(char_ngrams),
             "char_ngram_buckets": char_ngram_buckets,
+            **({} if encoder_tokenizer is None else {"encoder_tokenizer": encoder_tokenizer}),
             **kwargs,
         }
     )

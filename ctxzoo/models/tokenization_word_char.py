@@ -13,7 +13,8 @@ from transformers import BatchEncoding
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
 
-from .tokenization_base import PAD_TOKEN, UNK_TOKEN, EncodingOptions, UnpaddedBatch, ZooTokenizer
+from .ops_subwords import NO_SUBWORDS
+from .tokenization_base import PAD_TOKEN, SUBWORDS, UNK_TOKEN, EncodingOptions, UnpaddedBatch, ZooTokenizer
 
 # The forms of a word, tried from left to right:
 #   abbreviations with dots (U.S., e.g.), words up to a clitic (do|n't, it|'s), clitics, numbers with inner marks and a
@@ -65,7 +66,8 @@ class WordCharTokenizer(ZooTokenizer):
     question. Both begin with one extra token of id 1, all of its characters 1 too, its features 0: position 0 of the
     context stands for "no answer". `offset_mapping`, on request, belongs to the context: (0, 0) for the extra token,
     then first character and the one after the last in the context as given. `tokenizer(text)` encodes one text without
-    the extra token.
+    the extra token. Built with the tokenizer of an encoder, it gives `subword_ids` too, see `ZooTokenizer`; those
+    of the extra token are 0.
 
     Text is cut by `WORD_PATTERN`. A word has the id of the first of these forms that is known: as written, lower case,
     capitalised, upper case; otherwise 1. Both doubled quotes are looked up as the plain one.
@@ -185,6 +187,7 @@ class WordCharTokenizer(ZooTokenizer):
             "attention_mask": 0,
             "char_ids": [0] * self.max_word_length,
             "word_features": [0.0] * NUM_WORD_FEATURES,
+            SUBWORDS: NO_SUBWORDS,
         }
         if not prefix:
             fillers["offset_mapping"] = (0, 0)
@@ -254,27 +257,34 @@ class WordCharTokenizer(ZooTokenizer):
 
     def _make_row(self, main: _Words, question: _Words | None, with_offsets: bool) -> dict[str, Any]:
         """Return ids, character ids and features of one example: a context or only text, and a question if any."""
-        row = self._make_inputs(main.words, None if question is None else question.words, "")
+        row = self._make_inputs(main, question, "")
         if with_offsets:
             row["offset_mapping"] = main.offsets if question is None else [(0, 0), *main.offsets]
         if question is not None:
             # Features of the question compare it with this window, not with the whole context.
-            row |= self._make_inputs(question.words, main.words, QUESTION)
+            row |= self._make_inputs(question, main, QUESTION)
         return row
 
-    def _make_inputs(self, words: list[str], other_words: list[str] | None, prefix: str) -> dict[str, Any]:
-        """Return ids, mask, character ids and features of one text; in a pair an extra token stands in front."""
-        entries = [self._look_up_word(word) for word in words]
+    def _make_inputs(self, text: _Words, other: _Words | None, prefix: str) -> dict[str, Any]:
+        """Return ids, mask, character ids, features and sub-words of one text; in a pair with an extra token in
+        front.
+        """
+        entries = [self._look_up_word(word) for word in text.words]
         ids = [index for index, _ in entries]
         characters = [list(word) for _, word in entries]
-        if other_words is not None:
+        if other is not None:
             ids.insert(0, self.unk_token_id)
             characters.insert(0, [UNKNOWN_CHARACTER] * self.max_word_length)
         inputs: dict[str, Any] = {f"{prefix}input_ids": ids, f"{prefix}attention_mask": [1] * len(ids)}
         if self.char_vocab is not None:
             inputs[f"{prefix}char_ids"] = characters
-        if self.word_features and other_words is not None:
-            inputs[f"{prefix}word_features"] = [[0.0] * NUM_WORD_FEATURES, *compute_word_features(words, other_words)]
+        if self.word_features and other is not None:
+            features = compute_word_features(text.words, other.words)
+            inputs[f"{prefix}word_features"] = [[0.0] * NUM_WORD_FEATURES, *features]
+        if self.encoder_tokenizer is not None:
+            after_blank = [begin > end for (begin, _), (_, end) in zip(text.offsets[1:], text.offsets, strict=False)]
+            subwords = self.cut_into_subwords(text.words, [False, *after_blank][: len(text.words)])
+            inputs[f"{prefix}{SUBWORDS}"] = subwords if other is None else [NO_SUBWORDS, *subwords]
         return inputs
 
     def _look_up_word(self, word: str) -> tuple[int, tuple[int, ...]]:
@@ -322,6 +332,7 @@ def build_word_char_tokenizer(
     characters: Sequence[str] | None,
     max_word_length: int = 16,
     word_features: bool = False,
+    encoder_tokenizer: Tokenizer | None = None,
     **kwargs: Any,
 ) -> WordCharTokenizer:
     """Return a tokenizer with the given words.
@@ -333,6 +344,7 @@ def build_word_char_tokenizer(
             characters.
         max_word_length: Number of characters to which words are cut.
         word_features: Whether encoded pairs have word features.
+        encoder_tokenizer: Tokenizer of an encoder that reads the words; None: there is no encoder.
         kwargs: Arguments of the tokenizer class, for example `model_max_length`.
 
     Raises:
@@ -355,6 +367,7 @@ def build_word_char_tokenizer(
     backend.pre_tokenizer = build_word_pre_tokenizer()
     names = ["input_ids", "attention_mask"]
     names += ["char_ids"] * (char_vocab is not None) + ["word_features"] * word_features
+    names += [SUBWORDS] * (encoder_tokenizer is not None)
     return WordCharTokenizer(
         **{
             "tokenizer_object": backend,
@@ -365,6 +378,7 @@ def build_word_char_tokenizer(
             "char_vocab": char_vocab,
             "max_word_length": max_word_length,
             "word_features": word_features,
+            **({} if encoder_tokenizer is None else {"encoder_tokenizer": encoder_tokenizer}),
             **kwargs,
         }
     )

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from ctxzoo.results.environment import get_public_checkpoint_name, strip_local_path
 from ctxzoo.results.result import RESULTS_DIR
 from ctxzoo.training import optimizers
-from ctxzoo.training.arguments import COUNT, FRACTION, SEED, SIZE, Args, number_field
+from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SEED, SIZE, Args, number_field
 
 Precision = Literal["32-true", "bf16-mixed", "16-mixed", "auto"]
 Score = Literal["test", "validation"]
@@ -148,6 +148,13 @@ class StartArgs(Args):
             "init_from": None if start is None else get_public_checkpoint_name(start),
         }
 
+    def get_module_arguments(self, steps: int) -> dict[str, Any]:
+        """Return further arguments of the LightningModule for a training of this number of steps."""
+        return {}
+
+
+OF_AN_ENCODER = ("encoder", "train_encoder", "encoder_learning_rate", "encoder_warmup", "encoder_fingerprint")
+
 
 @dataclass(frozen=True, kw_only=True)
 class VectorStart(StartArgs):
@@ -157,13 +164,25 @@ class VectorStart(StartArgs):
         word_vectors: Word vectors that the embedding table starts from: a file, checkpoint folder or Hub id; null:
             random vectors.
         vectors_fingerprint: Hash of the content of the word vectors, filled in by the run.
+        encoder: Encoder of transformers whose states take the place of word vectors, such as
+            distilbert/distilbert-base-uncased: a folder or Hub id; null: none.
+        train_encoder: Whether training changes the encoder; otherwise it is frozen.
+        encoder_learning_rate: Peak learning rate of a trained encoder.
+        encoder_warmup: Fraction of the training steps, 0 to 1, over which that learning rate rises linearly from 0.
+        encoder_fingerprint: Hash of the encoder's weights, or its commit on the Hub, filled in by the run.
 
     Raises:
-        ValueError: word vectors beside a checkpoint.
+        ValueError: word vectors or an encoder beside a checkpoint; settings of an encoder without one, or of its
+            training where it is frozen.
     """
 
     word_vectors: str | None = None
     vectors_fingerprint: str | None = None
+    encoder: str | None = None
+    train_encoder: bool = False
+    encoder_learning_rate: float = number_field(2e-5, POSITIVE)
+    encoder_warmup: float = number_field(0.1, FRACTION)
+    encoder_fingerprint: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -172,11 +191,37 @@ class VectorStart(StartArgs):
                 f"word_vectors={self.word_vectors!r} beside init_from={self.init_from!r}: a checkpoint has vectors of "
                 "its own; leave one of them out"
             )
+        if self.init_from is not None and self.encoder is not None:
+            raise ValueError(
+                f"encoder={self.encoder!r} beside init_from={self.init_from!r}: the checkpoint reads words as it was "
+                "trained to; leave one of them out"
+            )
+        if self.train_encoder and self.encoder is None:
+            raise ValueError("train_encoder=True without an encoder; name one, such as encoder=USER/NAME")
+        changed = [
+            name
+            for name in ("encoder_learning_rate", "encoder_warmup")
+            if getattr(self, name) != getattr(VectorStart, name)
+        ]
+        if changed and not self.train_encoder:
+            raise ValueError(
+                f"{changed[0]}={getattr(self, changed[0])} for an encoder that is not trained; set train_encoder=True"
+            )
 
     def get_reported_values(self) -> dict[str, Any]:
-        """Return the arguments by name as results files report them."""
-        vectors = self.word_vectors
-        return {**super().get_reported_values(), "word_vectors": None if vectors is None else strip_local_path(vectors)}
+        """Return the arguments by name as results files report them: those of an encoder only where there is one."""
+        values = super().get_reported_values()
+        for name in ("word_vectors", "encoder"):
+            values[name] = None if values[name] is None else strip_local_path(values[name])
+        # Earlier files tell the way in which a baseline sums up a text under the name of an encoder.
+        return values if self.encoder else {name: value for name, value in values.items() if name not in OF_AN_ENCODER}
+
+    def get_module_arguments(self, steps: int) -> dict[str, Any]:
+        """Return the arguments of the LightningModule with which a trained encoder learns."""
+        if not self.train_encoder:
+            return {}
+        warmup = round(self.encoder_warmup * steps)
+        return {"encoder_learning_rate": self.encoder_learning_rate, "encoder_warmup_steps": warmup}
 
 
 @dataclass(frozen=True, kw_only=True)

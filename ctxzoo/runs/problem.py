@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ctxzoo.training.task import ZooTask
 
 CONTINUED = "continued"  # what names say of a model that began as a checkpoint
+# Settings of a table of word vectors, with the values that leave it out where an encoder reads the words.
+OF_A_TABLE = {"word_vectors": None, "vectors_std": 0.0, "vector_words": 0, "word2vec_dim": 0}
 OF_A_CONTINUATION = ("batch_size", "max_length", "bptt")  # values of data; the others are the checkpoint's
 
 
@@ -186,6 +188,38 @@ class Problem(ABC):
         """
         return experiment
 
+    def fill_in_encoder(self, experiment: Experiment) -> Experiment:
+        """Return the experiment with the fingerprint of its encoder, if it has one, and without word vectors.
+
+        Raises:
+            OSError: there is no such encoder.
+            ValueError: it is none; the architecture reads words from a table alone; a start that needs a table.
+        """
+        encoder, name = getattr(experiment.start, "encoder", None), experiment.model.architecture
+        if encoder is None:
+            return experiment
+        with_encoder = [one for one in self.list_architectures() if "encoder_config" in get_config_fields(one)]
+        if name not in with_encoder:
+            raise ValueError(
+                f"{name} reads words from a table alone; with --encoder there are {', '.join(with_encoder)}"
+            )
+        from ctxzoo.data.word_encoder import fingerprint_word_encoder, read_word_encoder
+
+        read_word_encoder(encoder)
+        values = experiment.values()
+        if values.get("naive_bayes"):
+            raise ValueError(
+                f"naive_bayes={values['naive_bayes']} beside an encoder: it starts a table of word vectors"
+            )
+        replaced = {one: off for one, off in OF_A_TABLE.items() if values.get(one, off) != off}
+        if replaced:
+            print_once(
+                f"the encoder {encoder} is in the place of word vectors: without "
+                f"{', '.join(f'--{one} {values[one]}' for one in replaced)}"
+            )
+        widths = {"word_dim": None} if "word_dim" in values else {}
+        return experiment.copy_with(**replaced, **widths, encoder_fingerprint=fingerprint_word_encoder(encoder))
+
     def get_implied_values(self, experiment: Experiment) -> dict[str, Any]:
         """Return settings that older result files also hold, though they follow from others."""
         if experiment.start.init_from is not None:
@@ -217,13 +251,14 @@ class Problem(ABC):
 
     def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
         """Return the complete config of a new model as a dict, from a DataModule after `setup`."""
-        model = experiment.model
+        model, start = experiment.model, experiment.start
         fields = self.get_variants(model.architecture)[model.variant]
         return {
             "model_type": f"ctxzoo_{model.architecture}",
             **fields,
             **model.get_config_changes(),
             **data.model_sizes(),
+            **({"train_encoder": True} if getattr(start, "train_encoder", False) else {}),
         }
 
     def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
@@ -236,7 +271,14 @@ class Problem(ABC):
         """
         steps = experiment.build_trainer_settings().count_training_steps(data, processes)
         optimizer: Any = experiment.optimizer
-        return self.module_class(**self.get_start_arguments(experiment, data), **optimizer.get_module_arguments(steps))
+        arguments = {**optimizer.get_module_arguments(steps), **experiment.start.get_module_arguments(steps)}
+        task = self.module_class(**self.get_start_arguments(experiment, data), **arguments)
+        encoder = getattr(experiment.start, "encoder", None)
+        if encoder is not None:
+            from ctxzoo.data.word_encoder import load_encoder_weights
+
+            load_encoder_weights(task.model, encoder)
+        return task
 
     def train(self, run: ExperimentRun, *, resume: bool) -> None:
         """Train and score the model of a run, and write the checkpoint folder and the result file.
@@ -296,11 +338,12 @@ class Classification(Problem):
     """
 
     def fill_in_settings(self, experiment: Experiment) -> Experiment:
-        """Return the experiment with hash and width of the word vectors that it starts from.
+        """Return the experiment with hash and width of the word vectors that it starts from, or of its encoder.
 
         Raises:
-            OSError, ValueError: see `fingerprint_word_vectors`.
+            OSError, ValueError: see `fingerprint_word_vectors` and `fill_in_encoder`.
         """
+        experiment = self.fill_in_encoder(experiment)
         vectors = getattr(experiment.start, "word_vectors", None)
         if vectors is None:
             return experiment
@@ -324,6 +367,12 @@ def _import_object(path: str) -> Any:
     """Return the object at a path "module:name", imported now."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
+
+
+def get_config_fields(architecture: str) -> Mapping[str, Any]:
+    """Return name to field of an architecture's configuration."""
+    found: Mapping[str, Any] = ARCHITECTURES[architecture].config_class.__dataclass_fields__
+    return found
 
 
 def read_names_of_checkpoint(checkpoint: str) -> list[str]:

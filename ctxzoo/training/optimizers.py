@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import torch
@@ -102,7 +103,7 @@ def build_optimizer(
     Args:
         args: Settings of the optimizer and of its learning rate schedule.
         parameters: Parameters to train (those that need no gradient are skipped), or parameter groups as dicts with
-            their own `lr`.
+            their own `lr` and `warmup_steps`.
         monitor: Name of the logged validation score that `halve_after` watches.
         lower_is_better: Whether a lower score is better.
         fused: Whether torch's fused implementation is used, which updates each tensor in a single pass.
@@ -118,14 +119,17 @@ def build_optimizer(
         mode: Literal["min", "max"] = "min" if lower_is_better else "max"
         plateau = ReduceLROnPlateau(optimizer, mode=mode, factor=0.5, patience=args.halve_after - 1, threshold=0.0)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": plateau, "monitor": monitor}}
-    warmup, total = args.warmup_steps, args.decay_steps
+    total = args.decay_steps
 
-    def compute_lr_factor(step: int) -> float:
+    def compute_lr_factor(warmup: int, step: int) -> float:
         if step < warmup:
             return (step + 1) / warmup
         return 1.0 if total is None else max(0.0, (total - step) / max(1, total - warmup))
 
-    schedule = {"scheduler": LambdaLR(optimizer, compute_lr_factor), "interval": "step"}
+    factors: list[Callable[[int], float]] = [
+        partial(compute_lr_factor, one.get("warmup_steps", args.warmup_steps)) for one in optimizer.param_groups
+    ]
+    schedule = {"scheduler": LambdaLR(optimizer, factors), "interval": "step"}
     return {"optimizer": optimizer, "lr_scheduler": schedule}
 
 

@@ -18,6 +18,7 @@ from transformers import AutoConfig
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.notices import hide_weight_progress_bars
 from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.models.layers_pretrained_encoder import ENCODER_WEIGHTS, EncoderWords
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.registration import ARCHITECTURES, MODEL_TYPE_PREFIX
 from ctxzoo.training.callbacks import explain_unreadable_checkpoint
@@ -25,6 +26,7 @@ from ctxzoo.training.optimizers import OptimizerArgs, build_optimizer
 
 STAGES = ("validation", "test")
 NOT_INPUTS = ("row",)
+_WEIGHTS_OF_CHECKPOINTS = frozenset({"state_dict", "current_model_state"})  # parts of a Lightning checkpoint
 
 
 class AutoHead:
@@ -92,6 +94,8 @@ class ZooTask(lightning.LightningModule, ABC):
         pretrained: Checkpoint folder or Hub id to load the model from, instead of a new one from `model_config`.
         model: Model object to train in place of a new or loaded one, such as of your own class
             (docs/change_a_model.md); it is not saved as a hyperparameter, so pass it to `load_from_checkpoint` again.
+        encoder_learning_rate, encoder_warmup_steps: Peak learning rate of a trained encoder that reads the words, and
+            number of steps over which it rises linearly from 0; None: the rate of all other weights.
         optimizer_args: Fields of `OptimizerArgs` by name: `optimizer`, `learning_rate`, `weight_decay`, `momentum`,
             `warmup_steps`, `decay_steps`, `halve_after`; default: those of `default_optimizer`. All are
             hyperparameters.
@@ -113,6 +117,8 @@ class ZooTask(lightning.LightningModule, ABC):
         pretrained: str | None = None,
         *,
         model: Any = None,
+        encoder_learning_rate: float | None = None,
+        encoder_warmup_steps: int = 0,
         **optimizer_args: Any,
     ) -> None:
         super().__init__()
@@ -164,11 +170,49 @@ class ZooTask(lightning.LightningModule, ABC):
         """
         with explain_unreadable_checkpoint(checkpoint):
             weights = torch.load(checkpoint, map_location="cpu", weights_only=True)["state_dict"]
-        self.load_state_dict(weights)
+        self.load_state_dict({**self._get_frozen_encoder_weights(), **weights})
 
     def get_parameter_groups(self) -> Iterable[Any]:
         """Return the parameters to optimize, or torch's groups of them with their own learning rates."""
-        return list(self.parameters())
+        rate = self.hparams["encoder_learning_rate"]
+        of_encoder = [one for module in self._list_word_encoders() for one in module.parameters() if one.requires_grad]
+        if rate is None or not of_encoder:
+            return list(self.parameters())
+        known = set(map(id, of_encoder))
+        others = [one for one in self.parameters() if one.requires_grad and id(one) not in known]
+        warmup = self.hparams["encoder_warmup_steps"]
+        return [{"params": others}, {"params": of_encoder, "lr": rate, "warmup_steps": warmup}]
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Leave the weights of a frozen encoder out of a Lightning checkpoint: they are where it was read from."""
+        frozen = self._get_frozen_encoder_weights().keys()
+        for part in _WEIGHTS_OF_CHECKPOINTS & checkpoint.keys():
+            checkpoint[part] = {name: value for name, value in checkpoint[part].items() if name not in frozen}
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Put the weights of a frozen encoder back into a Lightning checkpoint.
+
+        Raises:
+            ValueError: they are not in the checkpoint, and the encoder was not read.
+        """
+        frozen = self._get_frozen_encoder_weights()
+        for part in _WEIGHTS_OF_CHECKPOINTS & checkpoint.keys():
+            checkpoint[part] = {**frozen, **checkpoint[part]}
+            if any(name not in checkpoint[part] for name, _ in self.named_parameters() if ENCODER_WEIGHTS in name):
+                raise ValueError(
+                    "a checkpoint of Lightning does not hold the weights of a frozen encoder; load the folder "
+                    "`checkpoint` of the run, or read the encoder first, with load_encoder_weights(task.model, NAME)"
+                )
+
+    def _get_frozen_encoder_weights(self) -> dict[str, torch.Tensor]:
+        """Return the weights of a frozen encoder that was read from elsewhere, by their names in the module."""
+        encoders = [one for one in self._list_word_encoders() if not one.trainable and one.loaded_from is not None]
+        frozen = {id(one) for module in encoders for one in module.parameters()}
+        return {name: one.detach() for name, one in self.named_parameters() if id(one) in frozen}
+
+    def _list_word_encoders(self) -> list[EncoderWords]:
+        """Return the encoders that read the words of the model, one or none."""
+        return [module for module in self.model.modules() if isinstance(module, EncoderWords)]
 
     def configure_optimizers(self) -> Any:
         # On a GPU torch's own choice is as fast; and in mixed precision Lightning cannot clip for a fused optimizer.

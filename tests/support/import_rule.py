@@ -24,9 +24,10 @@ MODEL_ARROWS: dict[str, set[str]] = {
     "configuration_session": {"configuration_base"},
     "configuration_vote": {"configuration_base"},
     "configuration_encoder": {"configuration_base"},
+    "configuration_pretrained_encoder": {"configuration_base"},
     "configuration": {
         *("configuration_base", "configuration_text", "configuration_session", "configuration_vote"),
-        "configuration_encoder",
+        *("configuration_encoder", "configuration_pretrained_encoder"),
     },
     "modeling_base": {"configuration_base", *_SHARED},
     "modeling_text": {"configuration_base", "configuration_text", "modeling_base", *_SHARED},
@@ -55,7 +56,8 @@ MODEL_ARROWS: dict[str, set[str]] = {
         "tokenization",
     },
 }
-AUTO_CLASS_FILES = {"__init__", "registration"}
+# Of a model with an encoder of transformers inside, that part is made by an Auto class.
+AUTO_CLASS_FILES = {"__init__", "registration", "configuration_pretrained_encoder", "layers_pretrained_encoder"}
 
 # Folder (or file) of ctxzoo -> those it may import beside itself.
 _GENERAL = {"models", "metrics", "data", "word_vectors", "results", "version"}

@@ -10,6 +10,8 @@ import numpy.typing as npt
 import torch
 from torch.utils.data import Dataset
 
+from ctxzoo.data.text_encoding import take_subwords
+from ctxzoo.models.ops_subwords import NO_SUBWORDS
 from ctxzoo.models.tokenization_word_char import NUM_WORD_SHAPES, WordCharTokenizer, classify_word_shape, stem_word
 from ctxzoo.tasks.question_answering.preparation import PreparedSplit, PreparedTexts
 
@@ -24,6 +26,8 @@ class TypeTables:
             model reads no characters.
         forms: (types + 2, 2) group numbers of the lower-cased form and of its stem, equal for equal forms; None without
             word features.
+        subword_ids: (2 (types + 2), s) sub-words of each word type, the extra token and padding, first those without a
+            blank before the word, then those behind one; None: no encoder reads the words.
         shapes: (types + 2,) number of the word shape, such as capitalized, -1 for the extra token and padding; None
             without word features.
     """
@@ -32,6 +36,7 @@ class TypeTables:
     char_ids: npt.NDArray[np.int64] | None
     forms: npt.NDArray[np.int64] | None
     shapes: npt.NDArray[np.int64] | None
+    subword_ids: npt.NDArray[np.int32] | None = None
 
     @property
     def extra_row(self) -> int:
@@ -98,7 +103,15 @@ def build_type_tables(types: Sequence[str], tokenizer: WordCharTokenizer) -> Typ
             np.int64,
         )
         shapes = np.array([*(classify_word_shape(word) for word in types), -1, -1], np.int64)
-    return TypeTables(np.array(word_ids, np.int64), char_ids, forms, shapes)
+    subword_ids = None
+    if tokenizer.encoder_tokenizer is not None:
+        subwords = [
+            row
+            for blank in (False, True)
+            for row in (*tokenizer.cut_into_subwords(types, [blank] * len(types)), NO_SUBWORDS, NO_SUBWORDS)
+        ]
+        subword_ids = np.array(subwords, np.int32)
+    return TypeTables(np.array(word_ids, np.int64), char_ids, forms, shapes, subword_ids)
 
 
 @dataclass(frozen=True)
@@ -175,6 +188,14 @@ class SquadBatches(Dataset[dict[str, torch.Tensor]]):
         if tables.forms is not None:
             batch["word_features"] = tables.compute_word_features(context, context_lengths, question)
             batch["question_word_features"] = tables.compute_word_features(question, question_lengths, context)
+        if tables.subword_ids is not None:
+            half = len(tables.word_ids)  # rows of words behind a blank come second
+            for name, types, texts, numbers_of_texts in (
+                ("subword_ids", context, split.contexts, split.context_of[rows]),
+                ("question_subword_ids", question, split.questions, rows),
+            ):
+                behind_blank = _find_words_behind_blanks(texts, numbers_of_texts, types.shape)
+                batch[name] = take_subwords(tables.subword_ids, types + half * behind_blank)
         # One is added for the extra token; "no answer", -1, becomes its position 0.
         spans = self.split.spans[rows].astype(np.int64) + 1
         spans[spans[:, 1] > self.limits.context] = 0
@@ -195,3 +216,15 @@ class SquadBatches(Dataset[dict[str, torch.Tensor]]):
         for row, (begin, length) in enumerate(zip(begins, lengths, strict=True)):
             types[row, 1 : length + 1] = texts.types[begin : begin + length]
         return types, lengths
+
+
+def _find_words_behind_blanks(
+    texts: PreparedTexts, indices: npt.NDArray[np.integer], shape: tuple[int, ...]
+) -> npt.NDArray[np.bool_]:
+    """Return whether there is a blank before each word of the texts at `indices`, padded as `_pad_texts` pads them."""
+    behind = np.zeros(shape, np.bool_)
+    for row, index in enumerate(indices):
+        offsets = texts.offsets[texts.pointers[index] : texts.pointers[index + 1]][: shape[1] - 1]
+        # Position 0 is that of the extra token; the first word stands behind nothing.
+        behind[row, 2 : len(offsets) + 1] = offsets[1:, 0] > offsets[:-1, 1]
+    return behind

@@ -17,6 +17,8 @@ from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.sources import dataset_fingerprint
+from ctxzoo.data.text_encoding import EncodedTexts
+from ctxzoo.data.word_encoder import note_cut_texts, read_word_encoder
 from ctxzoo.models.ops_answer import AnswerSpans, no_answer_score
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer, build_word_char_tokenizer
 from ctxzoo.tasks.question_answering.batches import (
@@ -74,7 +76,11 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         tokenizer: Tokenizer to use in place of one built from the training data.
         init_from: Checkpoint, a folder or Hub id, whose tokenizer is used; None: a tokenizer is built from the training
             data.
+        encoder: Encoder that reads the words, a folder or Hub id; None: there is none.
         divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`.
+
+    Raises:
+        ValueError: an encoder beside a tokenizer, a checkpoint or word vectors.
     """
 
     def __init__(
@@ -102,6 +108,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         cache_dir: str | None = None,
         tokenizer: WordCharTokenizer | None = None,
         init_from: str | None = None,
+        encoder: str | None = None,
         divide: bool = True,
     ) -> None:
         super().__init__(
@@ -127,6 +134,11 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         self.train_source = train_source
         self.left_out_source = left_out_source
         self.cache_dir = Path(cache_dir) if cache_dir else None
+        if encoder is not None and (tokenizer is not None or init_from is not None or word_vectors is not None):
+            raise ValueError(
+                f"encoder={encoder!r} beside a tokenizer, a checkpoint or word vectors; choose one of them"
+            )
+        self.encoder = None if encoder is None else read_word_encoder(encoder)
         if init_from is not None:
             refuse_missing_path(init_from, "checkpoint")
             tokenizer = AutoTokenizer.from_pretrained(init_from)
@@ -149,14 +161,17 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         """The version 1.1 or 2.0, as requested or as found."""
         return self.load_checked_data().squad_version
 
-    def model_sizes(self) -> dict[str, int | bool]:
+    def model_sizes(self) -> dict[str, Any]:
         """The fields of a model's config that follow from the data."""
         vectors, char_vocab = self._vectors, self.tokenizer.char_vocab
-        sizes = {"trained_positions": self.count_trained_positions()} if "train" in self._rows else {}
+        sizes: dict[str, Any] = {"trained_positions": self.count_trained_positions()} if "train" in self._rows else {}
+        width = vectors.dim if vectors else self.learned_embedding_size
+        if self.encoder is not None:
+            width, sizes = self.encoder.width, {**sizes, "encoder_config": self.encoder.config}
         return {
             **sizes,
             "vocab_size": len(self.tokenizer),
-            "word_embedding_size": vectors.dim if vectors else self.learned_embedding_size,
+            "word_embedding_size": width,
             "train_word_embeddings": vectors is None,
             "char_vocab_size": SPECIAL_ROWS + len(char_vocab) if char_vocab is not None else 0,
         }
@@ -245,6 +260,12 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             self._tokenizer = self._build_tokenizer(self._prepared)
         self._tables = build_type_tables(self._prepared.words, self._tokenizer)
         self._rows = self._choose_rows(self._prepared)
+        for name, split in self._prepared.splits.items():
+            for kind, texts in (("contexts", split.contexts), ("questions", split.questions)):
+                nothing = np.zeros(len(texts.pointers) - 1, np.bool_)
+                # The first half of the table is that of words without a blank before them.
+                words = EncodedTexts(texts.types, texts.pointers, nothing, texts.types, self._tables.subword_ids)
+                note_cut_texts(f"{self.dataset}, {kind} of {name}", words, self.encoder)
 
     def split_dataloader(self, split: str) -> ResumableLoader:
         """Return a loader of any split in evaluation order with evaluation limits, whatever the dataset calls it."""
@@ -368,4 +389,5 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             characters=characters,
             max_word_length=self.max_word_length,
             word_features=self.word_features,
+            encoder_tokenizer=None if self.encoder is None else self.encoder.tokenizer,
         )

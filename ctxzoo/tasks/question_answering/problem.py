@@ -124,6 +124,7 @@ class QuestionAnswering(Problem, TaskCommands):
         """
         from ctxzoo.models.layers_bidaf import trilinear_init_bound
 
+        experiment = self.fill_in_encoder(experiment)
         begun: BidafCheckpoint | None = None
         if experiment.values()["vectors_name"] is None:  # nothing was found out yet
             begun = None if experiment.start.init_from is None else self._read_checkpoint(experiment)
@@ -212,6 +213,7 @@ class QuestionAnswering(Problem, TaskCommands):
             seed=experiment.seed,
             num_workers=run.num_workers,
             init_from=start.init_from,
+            encoder=start.encoder,
         )
 
     def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) ->
 
     encoded = tokenizer([text], truncation=True, return_overflowing_tokens=True)
     offsets, spans = tokenizer.map_ids_to_words(text)
-    inputs = {"input_ids": encoded["input_ids"], "attention_mask": encoded["attention_mask"]}
+    inputs = {name: encoded[name] for name in tokenizer.model_input_names}
     # Models need one position at least; without a word it is padding.
     length = max(1, len(spans))
     tensors = tokenizer.pad(inputs, padding="max_length", max_length=length, return_tensors="pt", verbose=False)
@@ -111,7 +111,7 @@ def _integrate_gradients(model: Any, inputs: Any) -> tuple[Array, Array]:
     with torch.inference_mode(False), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         for first in range(0, len(factors), at_once):
             some, their_weights = (values[first : first + at_once] for values in (factors, weights))
-            rows = {name: value.expand(len(some), -1) for name, value in inputs.items()}
+            rows = {name: value.expand(len(some), *value.shape[1:]) for name, value in inputs.items()}
             with _scale_word_vectors(model, some) as entered:
                 logits = model(**rows).logits
             ((vectors, scaled),) = entered

@@ -21,6 +21,7 @@ from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups, count_label_rows
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, check_tokenizer, encode_texts
+from ctxzoo.data.word_encoder import note_cut_texts, read_word_encoder
 from ctxzoo.models.old_names import convert_settings
 from ctxzoo.models.tokenization_word import WordTokenizer, build_pre_tokenizer
 from ctxzoo.tasks.text_classification.known_words import TextVocabulary
@@ -60,8 +61,9 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
     tokenizer's ids, special tokens included.
 
     A batch is a dict of `input_ids` (B, n), `attention_mask` (B, n), `labels` (B,) and `row` (B,), which counts in
-    `texts(split)`; all int64. n is the longest of the batch, and 1 where no text has a known word; shorter texts are
-    padded on the right. Where texts have several labels (`has_several_labels`), `labels` are 0 and 1, (B, L), int8.
+    `texts(split)`, and with an encoder `subword_ids` (B, n, s); all int64. n is the longest of the batch, and 1 where
+    no text has a known word; shorter texts are padded on the right. Where texts have several labels
+    (`has_several_labels`), `labels` are 0 and 1, (B, L), int8.
 
     Args:
         dataset: Data to read: "sample" (generated texts), or a Hub id, folder or file, as `read_texts` takes it.
@@ -88,6 +90,8 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             tokenizer of Hugging Face.
         init_from: Checkpoint, a folder or Hub id, whose tokenizer is used; None: a tokenizer is built from the training
             data.
+        encoder: Encoder that reads the words, a folder or Hub id; the vocabulary then keeps unknown words as one id.
+            None: there is none.
         known_labels: Label names of the model to be scored, in its order, as in `read_texts`; None: those of the data.
         divide: Whether data with a single split "train" is split into train, validation and test, unless `splitting`
             says how.
@@ -122,6 +126,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         num_workers: int = 0,
         tokenizer: TokenizersBackend | None = None,
         init_from: str | None = None,
+        encoder: str | None = None,
         known_labels: Sequence[str] | None = None,
         divide: bool = True,
         label_separator: str | None = None,
@@ -156,6 +161,11 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             raise ValueError(f"wide_cost is {wide_cost}; expected a number above 0, or None")
         if tokenizer is not None and init_from is not None:
             raise ValueError(f"both a tokenizer and init_from={init_from!r}; give one of them")
+        if encoder is not None and (tokenizer is not None or init_from is not None or self.start_vectors.has_vectors):
+            raise ValueError(
+                f"encoder={encoder!r} beside a tokenizer, a checkpoint or word vectors; choose one of them"
+            )
+        self.encoder = None if encoder is None else read_word_encoder(encoder)
         if tokenizer is not None:
             check_tokenizer(tokenizer, max_length)
             vectors = self.start_vectors
@@ -225,10 +235,10 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         """The number of labels, L."""
         return len(self.label_names)
 
-    def model_sizes(self) -> dict[str, int]:
+    def model_sizes(self) -> dict[str, Any]:
         """The fields of a model's config that follow from the data."""
         tokenizer = _require_word_tokenizer(self.tokenizer, "model_sizes")
-        sizes = {"vocab_size": tokenizer.num_ids, "num_labels": self.num_labels}
+        sizes: dict[str, Any] = {"vocab_size": tokenizer.num_ids, "num_labels": self.num_labels}
         if self.wide:
             sizes["wide_buckets"] = tokenizer.ngram_buckets + tokenizer.char_ngram_buckets
             sizes["wide_char_buckets"] = tokenizer.char_ngram_buckets
@@ -237,6 +247,8 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             sizes["word_dim"] = dim
         if self.has_fixed_vectors:
             sizes["trained_words"] = self._num_trained_words
+        if self.encoder is not None:
+            sizes |= {"word_dim": self.encoder.width, "encoder_config": self.encoder.config}
         return sizes
 
     @property
@@ -293,6 +305,9 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         labels = np.concatenate([self.labels(split) for split in splits])
         costs = C_VALUES if self.wide_cost is None else (self.wide_cost,)
         counts = count_ids(parts, tokenizer.num_ids)
+        if tokenizer.keeps_unknown:  # words that are not in the vocabulary are no feature
+            counts.data[counts.indices == tokenizer.unk_token_id] = 0
+            counts.eliminate_zeros()
         if self.wide_rows is not None and len(labels) > self.wide_rows:
             rows = draw_rows_of_every_label(labels, self.wide_rows, self.seed)
             counts, labels = counts[rows], labels[rows]
@@ -411,7 +426,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         words = self.vocabulary.find_words(texts)
         self._num_trained_words = 1 + len(words)
         if not self.start_vectors.vector_words:
-            return self.vocabulary.build_tokenizer(words, self.max_length)
+            return self.vocabulary.build_tokenizer(words, self.max_length, self._get_encoder_tokenizer())
         vectors = self.start_vectors.read(words)
         assert vectors is not None
         unknown = [word for word in words if word.isalpha() and vectors.lookup(word) is None]
@@ -428,6 +443,9 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         self._vectors = vectors
         further = self.vocabulary.select_further_words(vectors.words, words)
         return self.vocabulary.build_tokenizer([*words, *further], self.max_length)
+
+    def _get_encoder_tokenizer(self) -> Tokenizer | None:
+        return None if self.encoder is None else self.encoder.tokenizer
 
     def _warn_of_untrained_classes(self) -> None:
         if "train" not in self.splits:
@@ -464,6 +482,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         source = next(name for name, other in self._require_split_texts().texts.items() if other is texts)
         if source not in self._encoded:
             self._encoded[source] = encode_texts(self.tokenizer, texts["text"][:], self.max_length)
+            note_cut_texts(f"{self.dataset}, {source}", self._encoded[source], self.encoder)
         return self._encoded[source]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from tokenizers import Tokenizer
 from transformers import TextClassificationPipeline
 
 from ctxzoo.data.notices import ROWS_FROM, format_count
@@ -142,13 +143,16 @@ class TextVocabulary:
         known = {*words, PAD_TOKEN}
         return [word for word in candidates if word not in known and pre_tokenize(pre_tokenizer, word) == [word]]
 
-    def build_tokenizer(self, words: Sequence[str], max_length: int | None) -> WordTokenizer:
+    def build_tokenizer(
+        self, words: Sequence[str], max_length: int | None, encoder_tokenizer: Tokenizer | None = None
+    ) -> WordTokenizer:
         """Return a tokenizer that knows these words.
 
         Args:
             words: Words in the order of their ids.
             max_length: Largest number of known words of a text, beyond which the tokenizer truncates it; None: no
                 limit.
+            encoder_tokenizer: Tokenizer of an encoder that reads the words, the unknown ones too; None: none.
         """
         return build_word_tokenizer(
             words,
@@ -159,4 +163,6 @@ class TextVocabulary:
             ngram_order=self.ngram_order,
             char_ngrams=self.char_ngrams,
             model_max_length=max_length,
+            keep_unknown=encoder_tokenizer is not None,
+            encoder_tokenizer=encoder_tokenizer,
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ctxzoo.data.notices import format_count
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.problem import OF_A_CONTINUATION, Classification
+from ctxzoo.runs.problem import OF_A_CONTINUATION, Classification, get_config_fields
 from ctxzoo.runs.spaces import Between
 from ctxzoo.tasks.commands import (
     TEXT,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 LINEAR = "words_characters_svm_tuned"
 LINEAR_NAME = "a tuned linear SVM on TF-IDF of words and characters"
 _NUMBER = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*")
-_OF_THE_DATA_MODULE = ("vectors_std", "vector_words", "word2vec_dim", "word2vec_epochs", "word_vectors")
+_OF_THE_DATA_MODULE = ("vectors_std", "vector_words", "word2vec_dim", "word2vec_epochs", "word_vectors", "encoder")
 _OF_LABELS = ("label_column", "label_separator", "label_columns")
 _OF_ALL_DATA = ("dataset", "rows", "named", "text_column", *_OF_LABELS, "folds")
 
@@ -107,7 +107,7 @@ class TextClassification(Classification, TaskCommands):
         model, start, data = experiment.model, experiment.start, experiment.data
         assert isinstance(data, TextData)
         if start.init_from is None:
-            usual = {name: one.default for name, one in _get_config_fields(model.architecture).items()}
+            usual = {name: one.default for name, one in get_config_fields(model.architecture).items()}
             own = model.get_config_changes()
             sizes = {name: size for name, size in TINY.items() if own.get(name) or usual.get(name)}
             changes |= {"min_word_count": 1, **sizes}
@@ -205,7 +205,7 @@ class TextClassification(Classification, TaskCommands):
             config |= label_fields(data.label_names, several=True)
         # With a seed of their own, frozen vectors would be drawn again and no checkpoint would hold those given.
         has_vectors = experiment.start.values()["word_vectors"] is not None
-        has_vectors = has_vectors and "embedding_seed" in _get_config_fields(experiment.model.architecture)
+        has_vectors = has_vectors and "embedding_seed" in get_config_fields(experiment.model.architecture)
         return {**config, "embedding_seed": None} if has_vectors else config
 
     def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
@@ -232,7 +232,7 @@ class TextClassification(Classification, TaskCommands):
             fixed = data.build_fixed_vectors()
             table = task.model.get_input_embeddings()
             table.init_from_vectors(fixed.vectors, fixed.scales, fixed.differences, fixed.mean_weights)
-        else:
+        elif start["encoder"] is None:
             set_word_vectors(task.model, data.build_vector_table())
         if start["naive_bayes"]:
             features, weights = data.fit_naive_bayes()
@@ -412,12 +412,6 @@ class PretrainedEncoder(TextClassification):
             data.tokenizer.save_pretrained(new)
         # Last: a run whose results are there is taken for finished.
         write_result_file(build_training_result(task, data, trainer, scores, run), run.results_file)
-
-
-def _get_config_fields(architecture: str) -> Mapping[str, Any]:
-    """Return name to field of an architecture's configuration."""
-    fields: Mapping[str, Any] = ARCHITECTURES[architecture].config_class.__dataclass_fields__
-    return fields
 
 
 def _refuse_numeric_texts(location: str, texts: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import datasets
 import numpy as np
@@ -15,6 +16,7 @@ from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, find_frequent_words, pad_rows
+from ctxzoo.data.word_encoder import note_cut_texts, read_word_encoder
 from ctxzoo.models.ops_bilstm_tagger import Scheme, choose_scheme
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
@@ -45,7 +47,8 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
     "[UNK]", whose vector the rare words of `train` train.
 
     A batch is a dict of `input_ids` (B, n), `attention_mask` (B, n), `labels` (B, n), -100 at padding, and `row` (B,),
-    which counts in `texts(split)`; all int64. n is the longest of the batch; shorter sentences are padded on the right.
+    which counts in `texts(split)`, with an encoder also `subword_ids` (B, n, s); all int64. n is the longest of the
+    batch; shorter sentences are padded on the right.
 
     Args:
         dataset: Data to read: "sample" (generated sentences), or a Hub id, folder or file, as `read_tokens` takes it.
@@ -63,6 +66,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         tokenizer: Tokenizer to use in place of one built from the training data.
         init_from: Checkpoint, a folder or Hub id, whose tokenizer is used; None: a tokenizer is built from the training
             data.
+        encoder: Encoder that reads the words, a folder or Hub id; None: there is none.
         known_labels: Tag names of the model to be scored, in its order, as in `read_tokens`; None: those of the data.
         divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`;
             if not, only data of ten or more files is, by `assign_rows_to_splits`.
@@ -88,6 +92,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         num_workers: int = 0,
         tokenizer: WordTokenizer | None = None,
         init_from: str | None = None,
+        encoder: str | None = None,
         known_labels: Sequence[str] | None = None,
         divide: bool = True,
     ) -> None:
@@ -108,6 +113,11 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         if init_from is not None:
             refuse_missing_path(init_from, "checkpoint")
             tokenizer = AutoTokenizer.from_pretrained(init_from)
+        if encoder is not None and (tokenizer is not None or word_vectors is not None):
+            raise ValueError(
+                f"encoder={encoder!r} beside a tokenizer, a checkpoint or word vectors; choose one of them"
+            )
+        self.encoder = None if encoder is None else read_word_encoder(encoder)
         if tokenizer is not None and word_vectors is not None:
             raise ValueError(f"both a tokenizer and word_vectors={word_vectors!r}; give one of them")
         if tokenizer is not None and not (isinstance(tokenizer, WordTokenizer) and tokenizer.keeps_unknown):
@@ -147,9 +157,11 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         hashes = super().content_hashes()
         return hashes if self._vectors is None else {**hashes, "word vectors": self._vectors.fingerprint}
 
-    def model_sizes(self) -> dict[str, int]:
+    def model_sizes(self) -> dict[str, Any]:
         """The fields of a model's config that follow from the data."""
-        sizes = {"vocab_size": self.tokenizer.num_ids, "num_labels": len(self.label_names)}
+        sizes: dict[str, Any] = {"vocab_size": self.tokenizer.num_ids, "num_labels": len(self.label_names)}
+        if self.encoder is not None:
+            sizes |= {"word_dim": self.encoder.width, "encoder_config": self.encoder.config}
         return sizes if self._vectors is None else {**sizes, "word_dim": self._vectors.dim}
 
     def build_vector_table(self) -> torch.Tensor | None:
@@ -235,7 +247,11 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
                 f"{self.dataset!r}; lower min_word_count"
             )
         return build_word_tokenizer(
-            list(words), lower_case=self.lower_case, fold_digits=self.fold_digits, keep_unknown=True
+            list(words),
+            lower_case=self.lower_case,
+            fold_digits=self.fold_digits,
+            keep_unknown=True,
+            encoder_tokenizer=None if self.encoder is None else self.encoder.tokenizer,
         )
 
     def _encode_sentences(self, source: str) -> EncodedTexts:
@@ -251,5 +267,6 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
                     f"{encoded.lengths()[row]} ids of {len(sentences[row])} words: {' '.join(sentences[row])[:80]!r}; "
                     "give one that cuts at white space alone"
                 )
+            note_cut_texts(f"{self.dataset}, {source}", encoded, self.encoder)
             self._encoded[source] = encoded
         return self._encoded[source]

@@ -128,6 +128,7 @@ class TokenClassification(Classification, TaskCommands):
             tag_column=TAGS if data.rows else data.tag_column,
             **words,
             word_vectors=start.word_vectors,
+            encoder=start.encoder,
             batch_size=data.batch_size,
             seed=experiment.seed,
             init_from=start.init_from,

@@ -207,7 +207,7 @@ def tag_sentences(
         for begin in range(0, len(order), batch_size):
             rows = order[begin : begin + batch_size]
             words = tokenizer([sentences[row] for row in rows], is_split_into_words=True, padding=True)
-            inputs = {name: torch.tensor(words[name], device=model.device) for name in ("input_ids", "attention_mask")}
+            inputs = {name: torch.tensor(words[name], device=model.device) for name in tokenizer.model_input_names}
             probabilities = model(**inputs).logits.float().softmax(dim=2).cpu()
             for row, of_words in zip(rows, probabilities, strict=True):
                 tagged[row] = [
