@@ -40,6 +40,7 @@ class RowGroups:
         held_out: Fraction of the rows that each drawn split gets.
         in_order: Whether the rows are a running text: missing splits are then stretches at its end, nothing is drawn
             and groups do not count.
+        how: How the splits were made, for the line that reports them; empty: they were there, or are drawn here.
     """
 
     groups: Mapping[str, npt.NDArray[np.int64]]
@@ -49,6 +50,7 @@ class RowGroups:
     label_names: Sequence[str] = ()
     held_out: float = HELD_OUT
     in_order: bool = False
+    how: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +136,8 @@ def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
 
     folder = build_cached_folder(parent / f"data-{key[:8]}{names[:4]}", write)
     sizes = {split: len(split_rows) for split, split_rows in divided.items()}
-    return OwnSplits(folder, tuple(_format_split_report(rows, name, parts, drawn_names)), sizes, tuple(drawn_names))
+    made = SPLITS[1:] if rows.how else tuple(drawn_names)
+    return OwnSplits(folder, tuple(_format_split_report(rows, name, parts, drawn_names)), sizes, made)
 
 
 def split_rows_with_notes(rows: RowGroups, name: str) -> dict[str, Rows]:
@@ -281,8 +284,8 @@ def hash_normalized_text(text: str) -> int:
 def _describe_split_sizes(rows: RowGroups, parts: Mapping[str, Rows], drawn_names: Sequence[str]) -> str:
     """Return the words behind the number of all rows: the size of each split, and how drawn ones were drawn."""
     sizes = ", ".join(f"{len(parts[split]):,} {split}" for split in SPLITS)
-    if not drawn_names:
-        return f"{rows.unit}: {sizes}"
+    if rows.how or not drawn_names:
+        return f"{rows.unit}: {sizes}" + (f" ({rows.how})" if rows.how else "")
     if rows.in_order:
         return f"{rows.unit}: {sizes} ({' and '.join(drawn_names)} cut from the end of the text, in its order)"
     several = rows.labels is not None and rows.labels.ndim == 2

@@ -95,7 +95,11 @@ EVENT_BASELINES: Mapping[str, Baseline] = MappingProxyType(
 
 
 def score_baseline(
-    scorer: Scorer, sequences: Sequence[Items], scores: SequenceScores, remaining: RemainingTime | None = None
+    scorer: Scorer,
+    sequences: Sequence[Items],
+    scores: SequenceScores,
+    remaining: RemainingTime | None = None,
+    first_targets: Sequence[int] | None = None,
 ) -> dict[str, float]:
     """Return the scores of a counted model over all predictions in sequences; it has no loss in nats.
 
@@ -105,12 +109,14 @@ def score_baseline(
             predicted.
         scores: Metrics object that accumulates the predictions, still empty.
         remaining: Reporter of the estimated remaining time; None: nothing is reported.
+        first_targets: Place of the first element of each sequence that is predicted, from 1; None: of all 1.
     """
-    for done, sequence in enumerate(sequences, start=1):
+    first_targets = first_targets or [1] * len(sequences)
+    for done, (sequence, first) in enumerate(zip(sequences, first_targets, strict=True), start=1):
         if remaining is not None:
             remaining.print_if_due(done, len(sequences))
-        predictions = np.stack([scorer(sequence[:step]) for step in range(1, len(sequence))])
-        scores.update(torch.from_numpy(predictions), torch.from_numpy(sequence[1:]))
+        predictions = np.stack([scorer(sequence[:step]) for step in range(first, len(sequence))])
+        scores.update(torch.from_numpy(predictions), torch.from_numpy(sequence[first:]))
     return {name: value for name, value in scores.compute().items() if name != "nll"}
 
 
@@ -118,7 +124,7 @@ def score_baseline(
 class CountedSessions(CountedRun):
     """One of `SESSION_BASELINES`; see `CountedRun`."""
 
-    reads = ("max_length", "at")
+    reads = ("max_length", "at", "split", "min_item_count", "min_session_length")
     columns = ("user_column", "item_column", "time_column")
     goes_on = True
     baselines: ClassVar[Mapping[str, Baseline]] = SESSION_BASELINES
@@ -148,7 +154,8 @@ class CountedSessions(CountedRun):
             what = f"{variant}, scored on {format_count(len(ids), data.kind.several)}"
             remaining = RemainingTime(what, data.kind.several) if len(ids) >= MANY_SEQUENCES else None
             data_args: Any = self.experiment.data
-            scores = score_baseline(scorer, ids, self.scores_class(at=data_args.at), remaining)
+            found = self.scores_class(at=data_args.at)
+            scores = score_baseline(scorer, ids, found, remaining, data.get_first_targets(split))
             if not self.counts_unknown_as_misses:
                 return scores
             return add_unknown_targets(scores, data.targets[split], data.unknown_targets[split])

@@ -28,6 +28,12 @@ head = next(where for name, where in config.auto_map.items() if name.endswith("{
 model = get_class_from_dynamic_module(head, repo).from_pretrained(repo)"""
 
 
+DIVIDED = {  # what a card says of the way in which a user's own data was divided
+    "time": "divided by time: the last tenth of all {things} is test, the tenth before it validation; each is "
+    "predicted from all that came before in its {one}.",
+    "leave_one_out": "divided by leaving out: the last of the {things} of each {one} is test, the one before it "
+    "validation.",
+}
 RANKED = {"recall": "recall", "mrr": "MRR", "ndcg": "NDCG"}  # scores of lists, and what readers see
 
 
@@ -69,6 +75,15 @@ class SequenceCard(TaskCard):
         longest = result.settings.get("max_length")
         if longest:
             yield f"a prediction sees the last {longest} {self.kind.things} of its {self.kind.one} at most."
+        divided = DIVIDED.get(result.settings.get("split", ""))
+        if divided:
+            yield divided.format(things=self.kind.things, one=self.kind.one)
+        least = [result.settings.get(name, 1) for name in ("min_item_count", "min_session_length")]
+        if max(least) > 1:
+            yield (
+                f"left out of the training data: {self.kind.things} that stand there fewer than {least[0]} times, and "
+                f"{self.kind.several} of fewer than {least[1]}, until neither was left."
+            )
         metrics, split = result.metrics, result.split
         unknown = int(metrics.get(f"{split}/unknown_targets", 0))
         if unknown:

@@ -16,7 +16,7 @@ from ctxzoo.data.formats import Rows, TextFormatError
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.models.ops_words import IGNORED
-from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, EventColumns, SequenceKind
+from ctxzoo.tasks.sequences.kinds import FIRST_TARGET, HISTORIES, SESSIONS, EventColumns, SequenceKind
 from ctxzoo.tasks.sequences.reader import SequenceSplits, group_equal_sequences, read_sequences
 
 MAX_LENGTH = 100
@@ -112,9 +112,14 @@ class SequenceBatches(Dataset[dict[str, torch.Tensor]]):
     """A dataset of which `batches[rows]` is a whole batch; arguments are those of `SequencesDataModule`."""
 
     def __init__(
-        self, pieces: Sequence[Any], inputs: Callable[[Sequence[Any]], dict[str, torch.Tensor]], unread: int
+        self,
+        pieces: Sequence[Any],
+        inputs: Callable[[Sequence[Any]], dict[str, torch.Tensor]],
+        unread: int,
+        first_targets: Sequence[int],
     ) -> None:
         self.pieces, self.inputs, self.unread = pieces, inputs, unread
+        self.first_targets = np.array(first_targets, np.int64)
 
     def __len__(self) -> int:
         return len(self.pieces)
@@ -126,7 +131,12 @@ class SequenceBatches(Dataset[dict[str, torch.Tensor]]):
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
         """Return the sequences of these numbers as a padded batch, with their numbers in `row` (B,)."""
         rows: Rows = np.asarray(numbers, np.int64)
-        return {**self.inputs([self.pieces[row] for row in rows]), "row": torch.from_numpy(rows)}
+        batch = self.inputs([self.pieces[row] for row in rows])
+        first = torch.from_numpy(self.first_targets[rows]).unsqueeze(1)
+        if bool((first > 1).any()):  # else all but the first are predicted, as labels have it
+            places = torch.arange(batch["labels"].size(1)) + self.unread
+            batch["labels"] = batch["labels"].masked_fill(places < first, IGNORED)
+        return {**batch, "row": torch.from_numpy(rows)}
 
 
 class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
@@ -137,7 +147,8 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
     that are unknown, or before which nothing is known; `counts` (N,) are how often each name stands in train. A
     sequence of more than `max_length` + 1 things is cut into pieces, each of which begins with the last thing of the
     one before: so every thing but the first is predicted once.
-    Sequences of one thing predict nothing and are in no batch.
+    Sequences of one thing predict nothing and are in no batch. Of data with a column `first_target` what stands before
+    it is read, and not predicted.
 
     Args:
         dataset: Data to read: "sample" (generated sequences), or a Hub id, folder or file, as `read_sequences` takes
@@ -200,6 +211,7 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         self.counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.names: list[str] = [] if names is None else [str(name) for name in names]
         self._sequences: dict[str, list[Piece]] = {}
+        self._first_targets: dict[str, list[int]] = {}
 
     def read_dataset(self) -> SequenceSplits:
         """Read and check the sessions or histories of each split."""
@@ -226,6 +238,12 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         """Return the item or event ids of each sequence of a split; errors are those of `sequences`."""
         return [piece.events if isinstance(piece, History) else piece for piece in self.sequences(split)]
 
+    def get_first_targets(self, split: str) -> list[int]:
+        """Return from which element on, counted from 0, each of `get_ids` is predicted; errors are those of
+        `sequences`.
+        """
+        return self.get_split(self._first_targets, split)
+
     def setup(self, stage: str | None = None) -> None:
         """Give each item or event an id, and cut long sequences into pieces, on every process."""
         if self._sequences:
@@ -241,24 +259,40 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         numbers = {name: number for number, name in enumerate(self.names, start=1)}
         for split, rows in splits.items():
             self.left_out[split], pieces, lengths = 0, [], []
+            first_of_pieces: list[int] = []
+            first_targets = rows[FIRST_TARGET][:] if FIRST_TARGET in rows.column_names else [1] * len(rows)
             counts = np.zeros(len(self.names) + 1, np.int64)
-            for names, *further in zip(*(rows[one] for one in self.kind.columns), strict=True):
+            for first, names, *further in zip(first_targets, *(rows[one] for one in self.kind.columns), strict=True):
                 ids = np.array([numbers.get(name, 0) for name in names], np.int64)
                 is_known: npt.NDArray[np.bool_] = ids > 0
                 self.left_out[split] += int((~is_known).sum())
                 np.add.at(counts, ids, 1)
                 lengths.append(len(names))
                 parts = (ids[is_known], *(np.array(values, np.float64)[is_known] for values in further))
-                for start in range(0, len(parts[0]) - 1, self.max_length):
-                    pieces.append(self.piece(*(part[start : start + self.max_length + 1] for part in parts)))
-            self._sequences[split] = pieces
+                known_first = max(1, int(is_known[:first].sum()))
+                for start, end in self._list_pieces(len(parts[0]), known_first):
+                    pieces.append(self.piece(*(part[start:end] for part in parts)))
+                    first_of_pieces.append(max(1, known_first - start))
+            self._sequences[split], self._first_targets[split] = pieces, first_of_pieces
             if split == "train":
                 self.counts = counts[1:]
-            self.targets[split] = sum(length - 1 for length in lengths)
-            self.unknown_targets[split] = self.targets[split] - sum(len(one) - 1 for one in pieces)
+            self.targets[split] = sum(length - first for length, first in zip(lengths, first_targets, strict=True))
+            predicted = sum(len(one) - first for one, first in zip(pieces, first_of_pieces, strict=True))
+            self.unknown_targets[split] = self.targets[split] - predicted
             where = f"split {split!r}"
             record_note(where, f"{things} that the model does not know, left out of what is read", self.left_out[split])
             record_note(where, f"rows with one of the {things} alone, in which nothing is predicted", lengths.count(1))
+
+    def _list_pieces(self, length: int, first: int) -> list[tuple[int, int]]:
+        """Return begin and end of the pieces of a sequence in which something is predicted, from element `first` on.
+
+        Where so few are predicted that one piece holds them, it is the last one, so that they see as many as they can.
+        """
+        if first > 1 and length - first <= self.max_length:
+            return [(max(0, length - self.max_length - 1), length)] if length > first else []
+        starts = range(0, length - 1, self.max_length)
+        ends = [min(length, start + self.max_length + 1) for start in starts]
+        return [(start, end) for start, end in zip(starts, ends, strict=True) if end > first]
 
     def batches(self, split: str, *, training: bool) -> SequenceBatches:
         """Return the sequences of a split that have something to predict, to batch."""
@@ -268,7 +302,7 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
                 f"dataset {self.dataset!r}, split {split!r}: no {self.kind.one} has two of the {len(self.names):,} "
                 f"known {self.kind.things}, so that nothing is to predict"
             )
-        return SequenceBatches(pieces, self.inputs, self.unread)
+        return SequenceBatches(pieces, self.inputs, self.unread, self.get_first_targets(split))
 
 
 class SessionDataModule(SequencesDataModule[Session]):

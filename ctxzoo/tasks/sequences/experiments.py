@@ -31,6 +31,12 @@ class SequenceData(DataArgs):
         max_length: Largest number of previous items or events that a prediction reads.
         at: Lengths k of further lists of recommendations at which recall, MRR and NDCG are scored, as 5 50; null: the
             usual ones alone.
+        split: How a user's own sequences are divided: random, whole sequences; time, later items are for validation
+            and test; leave_one_out, the last item of each sequence for test, the one before it for validation.
+        min_item_count: Least number of times that an item or event stands in a user's own training data; rarer ones
+            are left out.
+        min_session_length: Least number of items or events of a sequence in a user's own training data, after rare
+            ones are left out; shorter sequences are left out too, and both again until all that is left fits.
     """
 
     user_column: str = "user"
@@ -38,6 +44,9 @@ class SequenceData(DataArgs):
     time_column: str = "time"
     max_length: int = number_field(100, SIZE)
     at: tuple[int, ...] | None = number_field(None, Range(1, LONGEST_LIST))
+    split: Literal["random", "time", "leave_one_out"] = "random"
+    min_item_count: int = number_field(1, SIZE)
+    min_session_length: int = number_field(1, SIZE)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 SESSION, ITEMS = "session_id", "items"  # columns of checked rows, and of the samples
 HISTORY, EVENTS, TIMES = "history_id", "events", "timestamps"
+FIRST_TARGET = "first_target"  # column: from which element on, counted from 0, a sequence is predicted
 ITEM_NAMES = ("items", "item_id", ("title", "name", "item_key"))
 
 

@@ -72,17 +72,39 @@ class SequenceProblem(Problem, TaskCommands):
     def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         """Read and check the user's sessions or histories, with groups of equal ones."""
         from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
-        from ctxzoo.tasks.sequences.reader import check_sequences, group_equal_sequences, load_sequences
+        from ctxzoo.tasks.sequences.reader import (
+            SequenceSplits,
+            check_sequences,
+            group_equal_sequences,
+            load_sequences,
+        )
+        from ctxzoo.tasks.sequences.splitting import divide_sequences, drop_rare
 
-        columns = kinds.EventColumns(*(getattr(experiment.data, option.name) for option in COLUMNS))
+        data: Any = experiment.data
+        columns = kinds.EventColumns(*(getattr(data, option.name) for option in COLUMNS))
+        by_time = data.split == "time"
 
         def load_splits(source: str) -> Loaded:
-            splits = load_sequences(self.kind, source, experiment.run.data_dir, columns)
+            splits = load_sequences(self.kind, source, experiment.run.data_dir, columns, keep_times=by_time)
             return splits, dict.fromkeys(splits, source)
 
-        splits, _ = load_splits_of_files(experiment.data.dataset, files, load_splits)
-        checked = check_sequences(self.kind, splits, origin=experiment.data.dataset)
-        return OwnRows(splits=checked.splits, **vars(group_equal_sequences(self.kind, checked)))
+        loaded, _ = load_splits_of_files(data.dataset, files, load_splits)
+        splits = check_sequences(self.kind, loaded, origin=data.dataset, keep_times=by_time).splits
+        how = ""
+        if "train" in splits and max(data.min_item_count, data.min_session_length) > 1:
+            splits["train"] = drop_rare(
+                self.kind, splits["train"], data.dataset, data.min_item_count, data.min_session_length
+            )
+        if data.split != "random":
+            if set(splits) != {"train"}:
+                raise ValueError(
+                    f"split={data.split!r}: {data.dataset} has the splits {', '.join(sorted(splits))} already; give "
+                    "one file without --validation and --test, or leave split out"
+                )
+            splits, how = divide_sequences(self.kind, splits["train"], data.dataset, data.split)
+        groups = group_equal_sequences(self.kind, SequenceSplits(splits, {}))
+        unit = {"unit": f"parts of {self.kind.several}", "how": how} if how else {}
+        return OwnRows(splits=splits, **{**vars(groups), **unit})
 
     def build_data_module(self, experiment: Experiment) -> Any:
         """Build the DataModule; a training that continues keeps the ids of the checkpoint's items."""
@@ -90,6 +112,11 @@ class SequenceProblem(Problem, TaskCommands):
 
         data: Any = experiment.data
         start = experiment.start.init_from
+        if not data.rows and (data.split != "random" or max(data.min_item_count, data.min_session_length) > 1):
+            raise ValueError(
+                "split, min_item_count and min_session_length are for data of your own (`ctxzoo train`), which it "
+                "divides; published data has splits of its own: leave them out"
+            )
         # Rows that are written have no columns of their own.
         columns = {} if data.rows else {option.name: getattr(data, option.name) for option in COLUMNS}
         names = {} if start is None else {self.kind.names_argument: read_names_of_checkpoint(start)}

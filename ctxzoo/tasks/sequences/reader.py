@@ -39,7 +39,7 @@ from ctxzoo.data.sources import (
     to_plain_arrow_type,
 )
 from ctxzoo.data.text_files import get_unpacked_suffix
-from ctxzoo.tasks.sequences.kinds import SESSIONS, TIMES, EventColumns, SequenceKind
+from ctxzoo.tasks.sequences.kinds import FIRST_TARGET, SESSIONS, TIMES, EventColumns, SequenceKind
 from ctxzoo.tasks.sequences.sample import sample_histories, sample_sessions
 
 EVENT_FILES = (".csv", ".tsv", ".jsonl", ".parquet")
@@ -54,7 +54,8 @@ class SequenceSplits:
 
     Attributes:
         splits: Dataset of each split, by split name: a column with the sequence's id (str), and the list columns of its
-            kind, names (str) and non-decreasing times (float64).
+            kind, names (str) and non-decreasing times (float64); where the data has it `first_target`, from which
+            element on, counted from 0, a sequence is predicted.
         fingerprint: Hash of the content of each split, by split name; the same on every machine.
     """
 
@@ -87,9 +88,17 @@ def read_sequences(
 
 
 def load_sequences(
-    kind: SequenceKind, dataset: str, data_dir: str | None = None, columns: EventColumns | None = None
+    kind: SequenceKind,
+    dataset: str,
+    data_dir: str | None = None,
+    columns: EventColumns | None = None,
+    *,
+    keep_times: bool = False,
 ) -> dict[str, datasets.Dataset]:
-    """Load the splits of a dataset unchecked, with names in place of ids; errors as in `read_sequences`."""
+    """Load the splits of a dataset unchecked, with names in place of ids; errors as in `read_sequences`.
+
+    With `keep_times` sessions of a file of events have their times too.
+    """
     if dataset == SAMPLE:
         return dict(sample_sessions() if kind is SESSIONS else sample_histories())
     event_columns = columns or EventColumns()
@@ -103,7 +112,9 @@ def load_sequences(
         types = {name: to_plain_arrow_type(table.schema.field(name).type) for name in table.column_names}
         column = next((name for name in kind.named if name in types and pa.types.is_list(types[name])), None)
         if column is None:
-            splits[split] = datasets.Dataset.from_dict(_group_events_by_user(kind, location, table, event_columns))
+            events = _group_events_by_user(kind, location, table, event_columns)
+            kept = (kind.ids[0], *kind.columns, *((TIMES,) if keep_times else ()))
+            splits[split] = datasets.Dataset.from_dict({name: events[name] for name in kept})
             continue
         if has_times and TIMES not in types:
             raise TextFormatError(f"{location}: no column {TIMES!r}; there are {rows.column_names}")
@@ -114,15 +125,19 @@ def load_sequences(
         if names is not None:
             of_table = location if has_times else f"split {split!r}"
             lists = [_look_up_names(f"{of_table}, row {row}", ids, names, column) for row, ids in enumerate(lists)]
-        times = {TIMES: rows[TIMES]} if has_times else {}
+        further = {name: rows[name] for name in (TIMES, FIRST_TARGET) if name in rows.column_names}
         splits[split] = datasets.Dataset.from_dict(
-            {kind.ids[0]: _list_row_names(rows, kind), kind.columns[0]: lists, **times}
+            {kind.ids[0]: _list_row_names(rows, kind), kind.columns[0]: lists, **further}
         )
     return splits
 
 
 def check_sequences(
-    kind: SequenceKind, splits: Mapping[str, datasets.Dataset], *, origin: str = "the data"
+    kind: SequenceKind,
+    splits: Mapping[str, datasets.Dataset],
+    *,
+    origin: str = "the data",
+    keep_times: bool = False,
 ) -> SequenceSplits:
     """Check splits that are already loaded and return them with the columns of `SequenceSplits`.
 
@@ -130,11 +145,15 @@ def check_sequences(
         kind: Kind of sequence: `SESSIONS` of items, or `HISTORIES` of timed events.
         splits: Loaded dataset of each split, by split name.
         origin: Description of the data for error messages, such as "dataset 'x'".
+        keep_times: Whether sessions keep their times, where they have any.
 
     Raises:
         TextFormatError: as in `read_sequences`.
     """
-    checked = {name: _check_split(kind, f"{origin}, split {name!r}", split) for name, split in splits.items()}
+    checked = {
+        name: _check_split(kind, f"{origin}, split {name!r}", split, keep_times=keep_times)
+        for name, split in splits.items()
+    }
     return SequenceSplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
 
 
@@ -208,8 +227,8 @@ def _group_events_by_user(
         of_user[1].append(seconds[row])
     together = sum(one == next_one for _, times in of_users.values() for one, next_one in pairwise(times))
     record_note(location, "events at the time of the one before them of their user, in the order of the file", together)
-    lists = map(list, zip(*of_users.values(), strict=True))  # of things, then of times, which not every kind keeps
-    return {kind.ids[0]: list(of_users), **dict(zip(kind.columns, lists, strict=False))}
+    things, times_of_users = map(list, zip(*of_users.values(), strict=True))
+    return {kind.ids[0]: list(of_users), kind.columns[0]: things, TIMES: times_of_users}
 
 
 def _find_wrong_times(times: pa.ChunkedArray, is_good: npt.NDArray[np.bool_]) -> Iterable[tuple[int, str]]:
@@ -313,9 +332,12 @@ def _look_up_names(location: str, ids: Sequence[int], names: Mapping[int, str], 
     return [names[item] for item in ids]
 
 
-def _check_split(kind: SequenceKind, location: str, split: datasets.Dataset) -> datasets.Dataset:
-    """Check the sequences of a split and return them with columns of their name, items and times; `location` names the
-    split in errors.
+def _check_split(
+    kind: SequenceKind, location: str, split: datasets.Dataset, *, keep_times: bool = False
+) -> datasets.Dataset:
+    """Check the sequences of a split and return them with columns of their name, items, times and first target.
+
+    `location` names the split in errors; with `keep_times` sessions keep their times, where they have any.
     """
     if len(split) == 0:
         raise TextFormatError(f"{location}: no rows; expected at least one {kind.one}")
@@ -330,11 +352,28 @@ def _check_split(kind: SequenceKind, location: str, split: datasets.Dataset) -> 
         raise TextFormatError(f"{location}, row {row}: an item without a name; leave it out")
     offsets = pa.array(np.concatenate([[0], ends]), pa.int32())
     content = {kind.columns[0]: pa.ListArray.from_arrays(offsets, values)}
-    if TIMES in kind.columns:
+    if TIMES in kind.columns or (keep_times and TIMES in table.column_names):
         times = pa.array(_check_times(location, table, lengths), pa.float64())
         content[TIMES] = pa.ListArray.from_arrays(offsets, times)
+    if FIRST_TARGET in table.column_names:
+        content[FIRST_TARGET] = _check_first_targets(location, table.column(FIRST_TARGET), lengths)
     names = pa.array(_list_row_names(split, kind), pa.string())
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table({kind.ids[0]: names, **content})))
+
+
+def _check_first_targets(location: str, column: pa.ChunkedArray, lengths: npt.NDArray[np.int64]) -> pa.Array:
+    """Return from which element on each sequence is predicted, or raise `TextFormatError` where that cannot be."""
+    if not pa.types.is_integer(column.type) or column.null_count:
+        raise TextFormatError(f"{location}: column {FIRST_TARGET!r} has the type {column.type}; expected whole numbers")
+    first = column.cast(pa.int64()).to_numpy()
+    wrong = (first < 1) | (first > lengths)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise TextFormatError(
+            f"{location}, row {row}: {FIRST_TARGET} is {first[row]} in a sequence of {lengths[row]}; expected 1, the "
+            "second element, up to its length"
+        )
+    return pa.array(first)
 
 
 def _read_list_column(

@@ -72,7 +72,7 @@ def test_names_are_those_of_training_and_others_are_left_out(module_class: Any, 
 
 def test_names_and_clock_go_into_the_config(tmp_path: Path) -> None:
     rows = [["b", "a", "b"], ["c", "c"]]
-    names: dict[str, Any] = {"item_names": ["a", "b", "c"], "max_history": 100}
+    names: dict[str, Any] = {"item_names": ["a", "b", "c"], "max_history": 100, "item_counts": [1, 2, 2]}
     assert module(SessionDataModule, tmp_path, rows).model_sizes() == {"num_items": 3, **names}
     assert module(HistoryDataModule, tmp_path, rows).model_sizes() == {
         "vocab_size": 4,
