@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from transformers import PreTrainedConfig
+
 from ctxzoo.hub.folder_checks import build_meta_model
 from ctxzoo.hub.folder_files import list_code_files
 from ctxzoo.hub.saved_model import SavedModel, read_saved_model
@@ -56,7 +58,7 @@ def list_architecture_fields(config: type[ZooConfig] | ZooConfig) -> list[Field]
             name=field.name,
             type=field.type.__name__ if isinstance(field.type, type) else str(field.type).replace("typing.", ""),
             default=field.default,
-            value=None if isinstance(config, type) else getattr(config, field.name),
+            value=None if isinstance(config, type) else _summarise(getattr(config, field.name)),
         )
         for field in fields(cls)  # type: ignore[arg-type, unused-ignore]
         if field.name not in inherited
@@ -112,3 +114,9 @@ def read_checkpoint_facts(checkpoint: str) -> CheckpointFacts:
     saved = read_saved_model(checkpoint)
     described = count_parameters_by_part(build_meta_model(saved.model_class, saved.config))
     return CheckpointFacts(checkpoint, saved.architecture, saved.model_class, saved.config, described)
+
+
+def _summarise(value: Any) -> Any:
+    """Return the value of a field, of the configuration of an encoder its kind and width alone."""
+    is_config = isinstance(value, PreTrainedConfig)
+    return f"{value.model_type}, {value.hidden_size} wide" if is_config else value

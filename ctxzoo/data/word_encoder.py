@@ -83,6 +83,8 @@ def read_word_encoder(name: str) -> WordEncoder:
             "before a text and one behind it"
         )
     padding = tokenizer.pad_token_id if config.pad_token_id is None else config.pad_token_id
+    if padding is None:
+        raise ValueError(f"--encoder {name!r} has no token for padding, neither its model nor its tokenizer")
     special = {"cls_token_id": whole[0], "sep_token_id": whole[-1], "pad_token_id": padding}
     if max(backend.get_vocab().values()) >= config.vocab_size:
         raise ValueError(

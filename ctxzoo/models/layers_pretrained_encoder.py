@@ -23,7 +23,7 @@ class EncoderWords(nn.Module):
         trainable: Whether training changes the encoder; otherwise it is always in evaluation mode, without gradient.
 
     Raises:
-        ValueError: an encoder with too few positions for one word.
+        ValueError: a configuration that no encoder has; an encoder with too few positions for one word.
 
     Attributes:
         loaded_from: Folder or Hub id from which the weights of the encoder were read; None: none, or those of a model.
@@ -34,7 +34,12 @@ class EncoderWords(nn.Module):
         self.num_embeddings, self.embedding_dim = num_words, config.hidden_size
         self.trainable = trainable
         self.loaded_from: str | None = None
-        self.encoder = AutoModel.from_config(config)
+        try:
+            self.encoder = AutoModel.from_config(config)
+        except (AssertionError, AttributeError, TypeError, ZeroDivisionError) as error:
+            raise ValueError(
+                f"no encoder has the encoder_config of the model ({error}); expected one as saved"
+            ) from error
         if getattr(self.encoder, "pooler", None) is not None:
             self.encoder.pooler = None  # it reads the first state alone, which no word has
         self.encoder.requires_grad_(trainable)

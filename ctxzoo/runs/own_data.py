@@ -49,7 +49,8 @@ SHORT = {"data": "dataset", "linear": "baselines", "objective": "monitor"}
 # What `ctxzoo train PROBLEM --help` shows, beside the values of the problem's data and model.
 SHOWN = (
     *("dataset", "validation", "test", "data_dir", "format", "no_header", "skip_bad", "settings", "architecture"),
-    *("variant", "init_from", "word_vectors", "epochs", "batch_size", "learning_rate", "precision", "tune", "seed"),
+    *("variant", "init_from", "word_vectors", "encoder", "train_encoder", "epochs", "batch_size", "learning_rate"),
+    *("precision", "tune", "seed"),
     "monitor",
     *("resume", "replace", "tiny", "output_dir", "threads", "push_to", "license", "language", "example", "baselines"),
 )

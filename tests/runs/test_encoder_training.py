@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import lightning
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch.utils.data import DataLoader
+from transformers import AutoTokenizer
 
 import ctxzoo
 from ctxzoo.cli.main import main
@@ -18,6 +21,7 @@ from ctxzoo.models.tokenization_base import ENCODER_TOKENIZER
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.text_classification.experiments import TextStart
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
+from ctxzoo.training.callbacks import ExponentialMovingAverage, ResumeCheckpoint, StepSeed
 from tests.support.hub_server import HubServer, hub_environment
 from tests.support.tiny_encoders import build_encoder
 from tests.support.warm_python import run_warm
@@ -185,3 +189,50 @@ def test_taggers_and_readers_train_an_encoder(problem: str, options: dict[str, A
     read = ctxzoo.pipeline(run.checkpoint)
     asked = {"question": "Who?", "context": "Nobody."} if problem == "question-answering" else "the lamp can shine"
     assert read(asked)
+
+
+@pytest.mark.parametrize("is_trained", [False, True])
+def test_a_resumed_training_goes_on_bit_for_bit(
+    trained: tuple[str, Any, Path], tmp_path: Path, *, is_trained: bool
+) -> None:
+    """With averaged weights, whose checkpoints hold the model twice, and in bfloat16."""
+    encoder, run, _ = trained
+    config = {**json.loads((run.checkpoint / "config.json").read_text()), "train_encoder": is_trained}
+    config = {name: value for name, value in config.items() if name not in ("architectures", "dtype")}
+    tokenizer = AutoTokenizer.from_pretrained(run.checkpoint)
+    batches = [
+        {
+            **tokenizer([f"good lamp {number}", "bad one"], padding=True, return_tensors="pt"),
+            "labels": torch.tensor([0, 1]),
+        }
+        for number in range(2)
+    ]
+
+    def fit(epochs: int, checkpoint: Path | None = None) -> tuple[dict[str, torch.Tensor], Path]:
+        torch.manual_seed(0)
+        task = SequenceClassificationTask(config, encoder_learning_rate=1e-3 if is_trained else None)
+        load_encoder_weights(task.model, encoder)
+        trainer = lightning.Trainer(
+            max_epochs=epochs,
+            callbacks=[
+                ExponentialMovingAverage(0.9),
+                StepSeed(0),
+                ResumeCheckpoint(tmp_path / f"{epochs}.ckpt", every=9),
+            ],
+            precision="bf16-mixed",
+            accelerator="cpu",
+            logger=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+        )
+        loader = DataLoader(batches, batch_size=None)
+        trainer.fit(task, loader, ckpt_path=checkpoint, weights_only=None if checkpoint is None else True)
+        return task.state_dict(), tmp_path / f"{epochs}.ckpt"
+
+    _, half = fit(1)
+    resumed, _ = fit(2, half)
+    whole, _ = fit(2)
+    assert resumed.keys() == whole.keys()
+    assert all(torch.equal(value, whole[name]) for name, value in resumed.items())
+    kept = torch.load(half, weights_only=True)["state_dict"]
+    assert any(".words.encoder." in name for name in kept) is is_trained
