@@ -5,12 +5,14 @@ section 5, with its word look-up table. docs/models/bilstm_tagger.md lists which
 the deviations.
 """
 
+from typing import Any
+
 import torch
 from torch import nn
 from transformers.modeling_outputs import BaseModelOutput, TokenClassifierOutput
 
 from .configuration_bilstm_tagger import BilstmTaggerConfig
-from .layers_bilstm_tagger import TagSequence
+from .layers_bilstm_tagger import FeatureSum, TagSequence, WindowScores, check_feature_ids
 from .layers_recurrent import MaskedBiRNN
 from .layers_text_input import pad_empty_sequences
 from .modeling_text import TextPreTrainedModel
@@ -32,7 +34,9 @@ class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
     def __init__(self, config: BilstmTaggerConfig) -> None:
         super().__init__(config)
         self.embeddings = self.make_text_input(config.embedding_dropout)
-        self.rnn = MaskedBiRNN(config.hidden_size, config.recurrent_size)
+        feature_dim = config.feature_dim if config.num_features else 0
+        self.features = FeatureSum(config.num_features, feature_dim, config.embedding_bound) if feature_dim else None
+        self.rnn = MaskedBiRNN(config.hidden_size + feature_dim, config.recurrent_size)
         self.projection = nn.Linear(2 * config.recurrent_size, config.projection_size)
         self.post_init()
 
@@ -41,6 +45,7 @@ class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
         input_ids: torch.LongTensor | None = None,
         attention_mask: torch.Tensor | None = None,
         inputs_embeds: torch.Tensor | None = None,
+        feature_ids: torch.LongTensor | None = None,
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
@@ -52,18 +57,24 @@ class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
             input_ids: (B, n) ids of words.
             attention_mask: (B, n) mask, 1 at words, 0 after them; default: all 1.
             inputs_embeds: Word vectors (B, n, v) in place of input_ids, or (B, n, v + p) with positions.
+            feature_ids: (B, n, F) features of words, where the config has `num_features`.
             output_attentions: Accepted as in other models, but without effect: there are no attentions.
             subword_ids: (B, n, s) sub-words of the words, where an encoder reads them: ids of its tokenizer plus 1, 0
                 where a word has no more of them.
 
         Returns:
             `last_hidden_state` (B, n, d_l): l_i = tanh(L [s_i→ ; s_i←] + b), 0 at padding; on request `hidden_states`:
-            words as they enter (B, n, v + p), states of both directions (B, n, 2h), l (B, n, d_l).
+            words as they enter (B, n, v + p), and behind them features as they enter, states of both directions
+            (B, n, 2h), l (B, n, d_l).
 
         Raises:
-            ValueError: see `TextInput.forward`; a mask with a word after padding.
+            ValueError: see `TextInput.forward` and `check_feature_ids`; a mask with a word after padding.
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds, subword_ids)  # (B, n, v + p) and (B, n)
+        features_of_words = check_feature_ids(feature_ids, x, self.config.num_features)
+        if self.features is not None:
+            features = self.features(features_of_words) * mask.unsqueeze(-1)
+            x = torch.cat([x, dropout(features, self.config.embedding_dropout, training=self.training)], dim=-1)
         length = x.size(1)  # may be 0; one place is read then, and cut off at the end
         x, mask = pad_empty_sequences(x, mask)
         check_mask_without_gaps(mask)
@@ -90,6 +101,11 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
         super().__init__(config)
         self.tagger = BilstmTaggerModel(config)
         self.classifier = nn.Linear(config.projection_size, config.num_labels)
+        width = 0 if config.encoder_config is not None else config.word_dim  # an encoder is run once alone
+        has_wide = config.window is not None and (width > 0 or config.num_features > 0)
+        self.wide = (
+            WindowScores(config.num_features, width, config.num_labels, config.window or 0) if has_wide else None
+        )
         names = [name for _, name in sorted(config.id2label.items())]
         self.sequence = TagSequence(names, config.crf, config.decoding_scheme) if config.decodes_sequences else None
         self.post_init()
@@ -99,6 +115,7 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
         input_ids: torch.LongTensor | None = None,
         attention_mask: torch.Tensor | None = None,
         inputs_embeds: torch.Tensor | None = None,
+        feature_ids: torch.LongTensor | None = None,
         labels: torch.LongTensor | None = None,
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
@@ -111,9 +128,10 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
             labels: (B, n) tags, -100 at words that do not count; padding never counts.
 
         Returns:
-            `logits` (B, n, L), the scores, which are b at padding. The loss is the cross-entropy in nats, mean over the
-            words that count. With `crf` or `scheme` in the config logits are those of `TagSequence.compute_best_scores`
-            (in training with labels the scores before); with `crf` the loss is that of the CRF, mean over these words.
+            `logits` (B, n, L), the scores, with those of the wide part where there is one; b at padding. The loss is
+            the cross-entropy in nats, mean over the words that count. With `crf` or `scheme` in the config logits are
+            those of `TagSequence.compute_best_scores` (in training with labels the scores before); with `crf` the loss
+            is that of the CRF, mean over these words.
 
         Raises:
             ValueError: labels of another shape, or other numbers; see also `BilstmTaggerModel.forward`.
@@ -122,12 +140,15 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
             input_ids,
             attention_mask=attention_mask,
             inputs_embeds=inputs_embeds,
+            feature_ids=feature_ids,
             output_attentions=output_attentions,
             output_hidden_states=output_hidden_states,
             return_dict=True,
             subword_ids=subword_ids,
         )
         logits = self.classifier(outputs.last_hidden_state)  # (B, n, L)
+        if self.wide is not None:
+            logits = logits + self._compute_wide_scores(input_ids, attention_mask, inputs_embeds, feature_ids)
         loss = None if labels is None else token_classification_loss(logits, labels, attention_mask)
         if self.sequence is not None:
             mask = make_word_mask(logits, attention_mask)
@@ -141,3 +162,28 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
             hidden_states=outputs.hidden_states,
         )
         return output if self.resolve_return_dict(return_dict) else output.to_tuple()
+
+    def _compute_wide_scores(
+        self,
+        input_ids: torch.Tensor | None,
+        attention_mask: torch.Tensor | None,
+        inputs_embeds: torch.Tensor | None,
+        feature_ids: torch.Tensor | None,
+    ) -> torch.Tensor:
+        """Return the scores (B, n, L) of the wide part, 0 for the sentences in which training leaves it out."""
+        words: Any = self.tagger.embeddings.words
+        if self.config.encoder_config is not None:
+            mask, vectors = make_word_mask(feature_ids, attention_mask), None  # type: ignore[arg-type]
+        else:
+            given: Any = words(input_ids) if inputs_embeds is None else inputs_embeds
+            mask = make_word_mask(given, attention_mask)
+            vectors = torch.where(mask.unsqueeze(-1), given[..., : self.config.word_dim], given.new_zeros(()))
+        if self.training and feature_ids is not None and self.config.feature_dropout:
+            feature_ids = feature_ids * (
+                torch.rand(feature_ids.shape, device=mask.device) >= self.config.feature_dropout
+            )
+        scores: torch.Tensor = self.wide(vectors, feature_ids, mask)  # type: ignore[misc]
+        if not (self.training and self.config.wide_dropout):
+            return scores
+        kept = torch.rand(len(scores), 1, 1, device=scores.device) >= self.config.wide_dropout
+        return scores * kept

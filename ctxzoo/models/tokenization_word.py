@@ -15,9 +15,10 @@ from transformers.utils import PaddingStrategy
 from .ops_ngrams import MOST_KEPT, NgramIds, generate_character_ngrams
 from .ops_subwords import NO_SUBWORDS
 from .tokenization_base import PAD_TOKEN, SUBWORDS, UNK_TOKEN, EncodingOptions, UnpaddedBatch, ZooTokenizer
+from .tokenization_features import NUM_FEATURES, list_word_features
 
 MASK_TOKEN = "[MASK]"  # id 1 where there is one: stands for a word to be predicted
-PreTokenizerName = Literal["whitespace", "english"]
+PreTokenizerName = Literal["whitespace", "english", "treebank", "signs", "unspaced", "words", "characters"]
 NO_OFFSETS = (0, 0)  # offsets of padding and of n-grams, which stand for no single position of the text
 
 # Reviews are published with line breaks as HTML or as a backslash and an n, and with backslashes before quotes.
@@ -41,23 +42,42 @@ _INSIDE = "|".join(
         r"(?<=\p{L})-(?=\p{N})",
     ]
 )
+_URL = r"""(?:https?://|www\.)[^\s<>"()]*[\p{L}\p{N}/]"""
 # The first that fits is taken, and white space, which none fits, is left out. A word must come out whole when it is
 # cut by itself: vocabularies are checked by that.
-WORD = "|".join(
+_CONTRACTIONS = "|".join(
     [
-        r"""(?:https?://|www\.)[^\s<>"()]*[\p{L}\p{N}/]""",
         rf"(?i:can(?=not{_END})|gon(?=na{_END})|got(?=ta{_END}))",
         # Without the apostrophe: do|nt.
         r"(?i:ai|are|ca|could|did|does|do|had|has|have|is|should|was|were|wo|would)" + rf"(?=(?i:nt){_END})",
         r"(?:\p{L}\.)+(?![\p{L}\p{M}\p{N}.])",  # U.S., e.g., initials
         r"(?i:mr|mrs|ms|dr|st|jr|sr|vs|mt|prof|inc|ltd|corp|co)\.(?![\p{L}\p{M}\p{N}.])",
-        rf"{_ALNUM}(?:(?!{_NOT}){_ALNUM}|(?:{_INSIDE})(?={_ALNUM}))*",
+    ]
+)
+_SIGNS = "|".join(
+    [
         _ENDING,
         rf"[:;=]{_APOSTROPHE}?-?[()\[\]dDpPoO3/\\|]{_END}",  # :-)
         r"\.{2,}|-{2,}",
         r"\S",
     ]
 )
+WORD = "|".join([_URL, _CONTRACTIONS, rf"{_ALNUM}(?:(?!{_NOT}){_ALNUM}|(?:{_INSIDE})(?={_ALNUM}))*", _SIGNS])
+# As the Penn Treebank: hyphens, slashes and other single signs stay inside of words, its quotes are one sign.
+_TREEBANK = "|".join(
+    [
+        _URL,
+        _CONTRACTIONS,
+        rf"{_ALNUM}(?:(?!{_NOT}){_ALNUM}|(?:(?!{_ENDING})[-/.,:&_@*#$+'’])(?={_ALNUM}))*",
+        "``|''",
+        _SIGNS,
+    ]
+)
+_WORDS = rf"{_URL}|{_ALNUM}(?:{_ALNUM}|[-/.,:&_@*#$+'’](?={_ALNUM}))*|``|''|\.{{2,}}|-{{2,}}|\S"  # without contractions
+_SIGNS_ALONE = r"[\p{L}\p{M}\p{N}_]+|\S"  # as BERT cuts text
+_CHARACTER = r"\S\p{M}*"
+_NO_BLANKS = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+_UNSPACED_SCRIPTS = rf"{_NO_BLANKS}[\p{{M}}ー]*|" + WORD.replace(_ALNUM, rf"(?!{_NO_BLANKS}){_ALNUM}")
 
 
 class WordTokenizer(ZooTokenizer):
@@ -71,7 +91,9 @@ class WordTokenizer(ZooTokenizer):
 
     Built with `keep_unknown`, for taggers, nothing is removed: words that are not in the vocabulary have the id of
     "[UNK]". Then `word_ids()` and the like of the output tell, as those of other fast tokenizers, which word of a list
-    (`is_split_into_words`) an id is of.
+    (`is_split_into_words`) an id is of; entries of a list are not cut further, whatever the pre-tokenizer. Built with
+    `features` it also gives `feature_ids`, for each word the ids of its `list_word_features`, 0 for those that are not
+    among them, and 0 at padding.
 
     Built with the tokenizer of an encoder, it gives `subword_ids` too, see `ZooTokenizer`; those of n-grams are 0.
 
@@ -93,10 +115,12 @@ class WordTokenizer(ZooTokenizer):
 
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012 (transformers declares it so)
     _kept_cuts: "_KeptCuts | None" = None
+    _id_of_feature: dict[str, int] | None = None
+    _feature_ids_of_word: dict[str, list[int]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy needs: not the cuts that are kept."""
-        return {**self.__dict__, "_kept_cuts": None}
+        """Return what a copy needs: not the cuts and features that are kept."""
+        return {**self.__dict__, "_kept_cuts": None, "_id_of_feature": None, "_feature_ids_of_word": None}
 
     @property
     def lower_case(self) -> bool:
@@ -143,6 +167,12 @@ class WordTokenizer(ZooTokenizer):
         return len(self) + self._num_buckets
 
     @property
+    def num_feature_ids(self) -> int:
+        """The number of ids of features of words, 0 for padding and unknown ones among them; 0: no features."""
+        features = self.init_kwargs.get("features")
+        return 1 + len(features) if features else 0
+
+    @property
     def word_limit(self) -> int | None:
         """The largest number of known words of a text with `truncation=True`, `model_max_length`; None: no limit."""
         # "No limit" is a huge number in transformers.
@@ -159,6 +189,24 @@ class WordTokenizer(ZooTokenizer):
         self._refuse_options({"a pair of texts": pair is not None})
         encoding = self._pre_tokenize([text], is_split_into_words=False)[0]
         return [word for word, index in zip(encoding.tokens, encoding.ids, strict=True) if index]
+
+    def split_into_words(self, text: str) -> list[str]:
+        """Return all words of a text as they are written, known or not."""
+        return [text[begin:end] for begin, end in self._pre_tokenize([text], is_split_into_words=False)[0].offsets]
+
+    def look_up_feature_ids(self, word: str) -> list[int]:
+        """Return the ids (NUM_FEATURES,) of the features of a word; 0 for those that are not known.
+
+        Texts repeat their words, so they are kept.
+        """
+        if self._id_of_feature is None:
+            self._id_of_feature = {name: number for number, name in enumerate(self.init_kwargs["features"], start=1)}
+        if self._feature_ids_of_word is None or len(self._feature_ids_of_word) > MOST_KEPT:
+            self._feature_ids_of_word = {}
+        if word not in self._feature_ids_of_word:
+            ids = [self._id_of_feature.get(feature, 0) for feature in list_word_features(word)]
+            self._feature_ids_of_word[word] = ids
+        return self._feature_ids_of_word[word]
 
     def map_ids_to_words(self, text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Return the words that each id of a text stands for, where the text is cut at `word_limit`, as for a model.
@@ -244,6 +292,11 @@ class WordTokenizer(ZooTokenizer):
         needs_encodings = options.return_offsets_mapping or self.encoder_tokenizer is not None
         needs_encodings = needs_encodings or not self._num_buckets
         encodings = self._pre_tokenize(texts, split) if needs_encodings else []
+        if self.num_feature_ids:
+            columns["feature_ids"] = [
+                self._list_feature_ids(text, encoding, split)[:limit]
+                for text, encoding in zip(texts, encodings, strict=True)
+            ]
         for number, (words, ids) in enumerate(self._read_words(texts, split, encodings)):
             known_positions = [position for position, index in enumerate(ids) if index]
             kept_positions = known_positions[:limit]
@@ -286,7 +339,7 @@ class WordTokenizer(ZooTokenizer):
         padding_side: str | None = None,
         return_attention_mask: bool | None = None,
     ) -> Any:
-        """Pad one text as transformers does, and its offsets, which transformers leaves as they are."""
+        """Pad one text as transformers does, and offsets and features, which transformers leaves as they are."""
         self._refuse_left_padding(padding_side)
         padded = super()._pad(
             encoded_inputs, max_length, padding_strategy, pad_to_multiple_of, "right", return_attention_mask
@@ -297,13 +350,30 @@ class WordTokenizer(ZooTokenizer):
         if SUBWORDS in padded:
             subwords = list(padded[SUBWORDS])
             padded[SUBWORDS] = [*subwords, *[NO_SUBWORDS] * (len(padded["input_ids"]) - len(subwords))]
+        if "feature_ids" in padded:
+            features = padded["feature_ids"]
+            missing = len(padded["input_ids"]) - len(features)
+            padded["feature_ids"] = [*features, *([0] * NUM_FEATURES for _ in range(missing))]
         return padded
 
     def _pre_tokenize(self, texts: Sequence[Any], is_split_into_words: bool) -> list[Any]:
         """Return the backend's encodings, in which removed words are still there, with id 0."""
         # Otherwise "[PAD]" inside a word of the text would be cut out of it, as "[MASK]" should be.
         self._tokenizer.encode_special_tokens = self.mask_token is None
-        return self._encode_with_backend(texts, "text", is_split_into_words)
+        if not (is_split_into_words and self.keeps_unknown):
+            return self._encode_with_backend(texts, "text", is_split_into_words)
+        own = self._tokenizer.pre_tokenizer
+        self._tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        try:
+            return self._encode_with_backend(texts, "text", is_split_into_words)
+        finally:
+            self._tokenizer.pre_tokenizer = own
+
+    def _list_feature_ids(self, text: Any, encoding: Any, is_split_into_words: bool) -> list[list[int]]:
+        """Return the ids (n, NUM_FEATURES) of the features of the words of a text or of a list of words."""
+        places = zip(encoding.word_ids, encoding.offsets, strict=True)
+        words = ((text[number] if is_split_into_words else text)[begin:end] for number, (begin, end) in places)
+        return [self.look_up_feature_ids(word) for word in words]
 
     def _cut_text_into_subwords(self, entry: Any, encoding: Any, positions: list[int]) -> list[tuple[int, ...]]:
         """Return the encoder's sub-words of the words at some positions of a text, or of a list of words."""
@@ -390,7 +460,7 @@ class _KeptCuts:
         for name, lower_case, fold_digits in product(get_args(PreTokenizerName), (False, True), (False, True)):
             if _get_state(build_pre_tokenizer(lower_case, name, fold_digits)) == _get_state(backend):
                 self._cuts_pieces = True
-                if name == "english":
+                if name != "whitespace":
                     self._line_break = re.compile(_BREAK_WITH_BLANK, re.IGNORECASE if lower_case else 0)
 
     def cut(self, text: str) -> list[str]:
@@ -427,12 +497,14 @@ def build_word_tokenizer(
     fold_digits: bool = False,
     keep_unknown: bool = False,
     pre_tokenizer: PreTokenizerName = "whitespace",
+    exceptions: Sequence[str] = (),
     mask_token: bool = False,
     ngram_buckets: int = 0,
     ngram_order: int = 1,
     char_ngrams: tuple[int, int] | None = None,
     char_ngram_buckets: int = 0,
     encoder_tokenizer: Tokenizer | None = None,
+    features: Sequence[str] = (),
     **kwargs: Any,
 ) -> WordTokenizer:
     """Return a tokenizer with the given words.
@@ -443,7 +515,8 @@ def build_word_tokenizer(
         lower_case: Whether texts are lower-cased; offsets still refer to the original text.
         fold_digits: Whether every digit is replaced by 0, so that numbers of one length are one word.
         keep_unknown: Whether unknown words get id 1, "[UNK]"; otherwise they are removed.
-        pre_tokenizer: Pre-tokenizer: "whitespace", or "english" for the rules of `build_english_pre_tokenizer`.
+        pre_tokenizer: Pre-tokenizer: "whitespace", "english" or another rule of `build_pre_tokenizer`.
+        exceptions: Words that the pre-tokenizer leaves whole, though its rule would cut them.
         mask_token: Whether "[MASK]" in a text has the id 1, for models that predict words.
         ngram_buckets: Number of ids that hashed n-grams share, after those of the words.
         ngram_order: Number of words in the longest n-gram; 1: no n-grams.
@@ -452,14 +525,15 @@ def build_word_tokenizer(
         char_ngram_buckets: Number of ids for character n-grams alone; 0: they share those of the other n-grams.
         encoder_tokenizer: Tokenizer of an encoder that reads the words; it needs `keep_unknown`, since the encoder
             reads unknown words too. None: there is no encoder.
+        features: Features of words that have an id, as `find_word_features` gives them; none: words have no features.
         kwargs: Arguments of the tokenizer class, for example `model_max_length`.
 
     Raises:
         ValueError: a word twice, or one that no text can give (empty, with whitespace, not lower-cased, with other
             digits than 0 where they are folded, cut further by the rules for English, "[PAD]", "[MASK]"); buckets
             without n-grams or n-grams without buckets; n-grams with `mask_token`, or with `keep_unknown` where no
-            encoder reads the words; `keep_unknown` with `mask_token`; an encoder without `keep_unknown`; sizes out of
-            range; an unknown pre-tokenizer.
+            encoder reads the words; `keep_unknown` with `mask_token`; an encoder or features without `keep_unknown`;
+            sizes out of range; an unknown pre-tokenizer.
     """
     pre_tokenizer = kwargs.pop("cutter", pre_tokenizer)  # its name in earlier versions
     _check_ngrams(ngram_buckets, ngram_order, char_ngrams, char_ngram_buckets)
@@ -474,7 +548,13 @@ def build_word_tokenizer(
             f"keep_unknown with ngram_buckets={ngram_buckets}, char_ngram_buckets={char_ngram_buckets}: where unknown "
             "words are kept every id is one word's; set the buckets to 0"
         )
-    backend = build_pre_tokenizer(lower_case, pre_tokenizer, fold_digits)
+    if features and not keep_unknown:
+        raise ValueError(
+            f"{len(features)} features of words without keep_unknown; only taggers, which keep all, have them"
+        )
+    # Words of sentences that are cut already may be others than the pre-tokenizer gives.
+    own = build_pre_tokenizer(lower_case, pre_tokenizer, fold_digits, exceptions=exceptions)
+    backend = build_pre_tokenizer(lower_case, fold_digits=fold_digits) if keep_unknown else own
     special = (PAD_TOKEN, *([UNK_TOKEN] if keep_unknown else []), *([MASK_TOKEN] if mask_token else []))
     vocabulary = {token: index for index, token in enumerate(special)}
     for word in words:
@@ -490,6 +570,11 @@ def build_word_tokenizer(
             raise ValueError(f"word {word!r} {reason}; leave it out")
         vocabulary[word] = len(vocabulary)
     backend.model = WordLevel(vocabulary, unk_token=UNK_TOKEN if keep_unknown else PAD_TOKEN)
+    backend.pre_tokenizer = own.pre_tokenizer
+    with_features = {
+        "features": list(features),
+        "model_input_names": [*WordTokenizer.model_input_names, "feature_ids"],
+    }
     return WordTokenizer(
         **{
             "tokenizer_object": backend,
@@ -502,15 +587,28 @@ def build_word_tokenizer(
             "char_ngrams": None if char_ngrams is None else list(char_ngrams),
             "char_ngram_buckets": char_ngram_buckets,
             **({} if encoder_tokenizer is None else {"encoder_tokenizer": encoder_tokenizer}),
+            **(with_features if features else {}),
             **kwargs,
         }
     )
 
 
 def build_pre_tokenizer(
-    lower_case: bool, pre_tokenizer: PreTokenizerName = "whitespace", fold_digits: bool = False
+    lower_case: bool,
+    pre_tokenizer: PreTokenizerName = "whitespace",
+    fold_digits: bool = False,
+    *,
+    exceptions: Sequence[str] = (),
 ) -> Tokenizer:
     """Return a backend without words that cuts text as `WordTokenizer` does; a trainer can count words with it.
+
+    Args:
+        lower_case, fold_digits: Whether text is lower-cased, and whether each digit becomes 0.
+        pre_tokenizer: Rule by which text is cut. "whitespace"; "english", see `build_english_pre_tokenizer`;
+            "treebank", the same, with hyphens, slashes and other single signs inside of words; "words", as that, with
+            contractions whole; "signs", letters and digits together, each sign alone; "unspaced", each character alone
+            in scripts without blanks such as Chinese, all else as "english"; "characters", each character alone.
+        exceptions: Words that stay whole, though the rule would cut them.
 
     Raises:
         ValueError: an unknown pre-tokenizer.
@@ -523,8 +621,17 @@ def build_pre_tokenizer(
         steps.append(normalizers.Replace(Regex(r"\p{Nd}"), "0"))
     if steps:
         backend.normalizer = steps[0] if len(steps) == 1 else normalizers.Sequence(steps)
-    is_english = pre_tokenizer == "english"
-    backend.pre_tokenizer = build_english_pre_tokenizer() if is_english else pre_tokenizers.WhitespaceSplit()
+    patterns = {
+        **{"english": WORD, "treebank": _TREEBANK, "words": _WORDS, "signs": _SIGNS_ALONE},
+        **{"unspaced": _UNSPACED_SCRIPTS, "characters": _CHARACTER},
+    }
+    if pre_tokenizer == "whitespace":
+        backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    else:
+        normalize = backend.normalizer.normalize_str if steps else str
+        backend.pre_tokenizer = _build_pattern_pre_tokenizer(
+            patterns[pre_tokenizer], list(dict.fromkeys(map(normalize, exceptions)))
+        )
     return backend
 
 
@@ -538,10 +645,19 @@ def build_english_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
     decides by capitals is decided by lengths: film.The is three words, U.S.A one. Unlike spaCy it cuts at
     brackets, quotes and backslashes inside of words.
     """
+    return _build_pattern_pre_tokenizer(WORD, ())
+
+
+def _build_pattern_pre_tokenizer(pattern: str, exceptions: Sequence[str]) -> pre_tokenizers.PreTokenizer:
+    """Return the pre-tokenizer whose words fit a pattern, or are exceptions that no letters or digits stand beside."""
+    if exceptions:
+        longest_first = sorted(exceptions, key=lambda word: (-len(word), word))
+        escaped = "|".join("".join(f"\\x{{{ord(sign):x}}}" for sign in word) for word in longest_first)
+        pattern = rf"(?<!{_ALNUM})(?:{escaped}){_END}|{pattern}"
     return pre_tokenizers.Sequence(
         [
             pre_tokenizers.Split(Regex(LINE_BREAK), "removed"),
-            pre_tokenizers.Split(Regex(WORD), "removed", invert=True),
+            pre_tokenizers.Split(Regex(pattern), "removed", invert=True),
         ]
     )
 

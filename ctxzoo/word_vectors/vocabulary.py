@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,9 @@ from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.word_vectors.small_table import round_to_int8
 from ctxzoo.word_vectors.vectors import WordVectors
 
+logger = logging.getLogger(__name__)
 SPECIAL_ROWS = 2  # padding and unknown
+MOST_UNKNOWN = 0.5  # of different words of the training texts; beyond, given vectors are of another language
 FREQUENT = 1e-3  # the frequency at which a word counts half in a mean of vectors
 
 
@@ -37,6 +40,28 @@ def select_frequent_characters(words: Sequence[str], counts: npt.NDArray[np.int3
         for character, count in sorted(total.items(), key=lambda item: (-item[1], item[0]))
         if count >= min_count
     ]
+
+
+def has_vectors_of_most_words(vectors: WordVectors, words: Sequence[str], origin: str) -> bool:
+    """Return whether given vectors know enough of different words of training texts; where not, a warning says so.
+
+    Args:
+        vectors: Given word vectors.
+        words: Different words of the texts; those of letters alone count.
+        origin: Name of the data in the warning.
+    """
+    counted = [word for word in words if word.isalpha()]
+    unknown = sum(vectors.lookup(word) is None for word in counted)
+    if not counted or unknown <= MOST_UNKNOWN * len(counted):
+        return True
+    logger.warning(
+        "%r: the word vectors %r know %d of %d words, too few to help; training starts without them",
+        origin,
+        vectors.name,
+        len(counted) - unknown,
+        len(counted),
+    )
+    return False
 
 
 def build_table_of_known_ids(num_ids: int, known_ids: torch.Tensor, vectors: torch.Tensor, seed: int) -> torch.Tensor:

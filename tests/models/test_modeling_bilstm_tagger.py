@@ -67,6 +67,44 @@ def test_sentences_written_out() -> None:
             assert not any(each[row, len(sentence) :].any() for each in output.hidden_states)
 
 
+def test_the_wide_part_written_out() -> None:
+    """Scores linear in features and vectors of a word and of those beside it, and features beside its vector."""
+    model = model_of(num_features=9, feature_dim=2, window=2)
+    ids, mask = batch_of()
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator))
+        features = torch.randint(0, 9, (*ids.shape, 3), generator=generator)  # whatever at padding
+        words, vectors = model.tagger.embeddings.words.weight, model.wide.vector_weight.view(6, 5, 4)
+        weights, sums = model.wide.features.table.weight.view(9, 5, 4), model.tagger.features.table.weight
+        output = model(ids, mask, feature_ids=features, output_hidden_states=True)
+        for row, sentence in enumerate(SENTENCES):
+            for place in range(len(sentence)):
+                scores = model.classifier.weight @ output.hidden_states[2][row, place] + model.classifier.bias
+                for offset in range(-2, 3):
+                    if 0 <= place + offset < len(sentence):
+                        scores = scores + words[sentence[place + offset]] @ vectors[:, 2 + offset]
+                        for feature in features[row, place + offset].tolist():
+                            scores = scores + (weights[feature, 2 + offset] if feature else 0)
+                torch.testing.assert_close(output.logits[row, place], scores, rtol=1e-10, atol=1e-12)
+                beside = sum(sums[feature] for feature in features[row, place].tolist() if feature)
+                expected = torch.cat([words[sentence[place]], beside + torch.zeros(2)])
+                torch.testing.assert_close(output.hidden_states[0][row, place], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_the_wide_part_is_left_out_of_whole_sentences_in_training() -> None:
+    model = model_of(num_features=9, window=0, wide_dropout=0.5).train()
+    with torch.no_grad():
+        for parameter in model.wide.parameters():
+            parameter.fill_(1.0)
+        ids, features = torch.full((40, 3), 2), torch.ones(40, 3, 1, dtype=torch.long)
+        added = model(ids, feature_ids=features).logits - model.classifier(model.tagger(ids, feature_ids=features)[0])
+    is_left_out = (added.abs() < 1e-12).flatten(1)
+    assert 5 < is_left_out.all(dim=1).sum() < 35
+    assert torch.equal(is_left_out.all(dim=1), is_left_out.any(dim=1))
+
+
 def test_loss_is_the_mean_over_the_words_that_count() -> None:
     model = model_of()
     ids, mask = batch_of()
@@ -128,6 +166,9 @@ def test_the_paper_s_sizes_are_the_defaults() -> None:
     ("changes", "message"),
     [
         ({"recurrent_size": 0}, "recurrent_size must be at least 1, got 0"),
+        ({"num_features": -1}, "num_features must be 0 or more, got -1"),
+        ({"window": -1}, "window must be 0 or more, got -1"),
+        ({"wide_dropout": 1.0}, r"wide_dropout must be at least 0 and below 1, got 1\.0"),
         ({"projection_size": -1}, "projection_size must be at least 1, got -1"),
         ({"hidden_dropout": 1.0}, r"hidden_dropout must be at least 0 and below 1, got 1\.0"),
     ],

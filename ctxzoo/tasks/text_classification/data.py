@@ -43,11 +43,9 @@ from ctxzoo.tasks.text_classification.wide_start import (
 )
 from ctxzoo.word_vectors.start_vectors import StartVectors
 from ctxzoo.word_vectors.vectors import WordVectors
-from ctxzoo.word_vectors.vocabulary import FixedVectors, build_fixed_vectors
+from ctxzoo.word_vectors.vocabulary import FixedVectors, build_fixed_vectors, has_vectors_of_most_words
 
 logger = logging.getLogger(__name__)
-
-MOST_UNKNOWN = 0.5  # of different words of the training texts; beyond, given vectors are of another language
 
 
 class TextClassificationDataModule(BucketedDataModule[TextSplits]):
@@ -429,16 +427,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             return self.vocabulary.build_tokenizer(words, self.max_length, self._get_encoder_tokenizer())
         vectors = self.start_vectors.read(words)
         assert vectors is not None
-        unknown = [word for word in words if word.isalpha() and vectors.lookup(word) is None]
-        number = sum(map(str.isalpha, words))
-        if number and len(unknown) > MOST_UNKNOWN * number:
-            logger.warning(
-                "%r: the word vectors %r know %d of %d words, too few to help; training starts without them",
-                self.dataset,
-                vectors.name,
-                number - len(unknown),
-                number,
-            )
+        if not has_vectors_of_most_words(vectors, words, self.dataset):
             return self.vocabulary.build_tokenizer(words, self.max_length)
         self._vectors = vectors
         further = self.vocabulary.select_further_words(vectors.words, words)

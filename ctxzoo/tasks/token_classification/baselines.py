@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from sklearn.metrics import accuracy_score, f1_score
 from ctxzoo.data.notices import format_count
 from ctxzoo.metrics.spans import score_spans
 from ctxzoo.models.ops_words import IGNORED
+from ctxzoo.models.tokenization_features import compute_word_shape
 from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.problem import TINY_SENTENCES
@@ -30,7 +30,6 @@ Sentences = Sequence[Sequence[str]]
 EPOCHS, PARTS, PENALTY = 3, 10, 1e-6  # of the linear model; after each part it is told how long the rest takes
 HASHED = 2**18  # numbers of features
 EDGE = ""  # in place of a word before the first, and behind the last
-SHAPES = ((re.compile(r"[^\W\d_]"), lambda found: "X" if found[0].isupper() else "x"), (re.compile(r"\d"), "9"))
 
 
 def get_sentences_and_labels(data: TokenClassificationDataModule, split: str) -> tuple[Sentences, Labels]:
@@ -67,13 +66,6 @@ class FrequentTags:
     def predict(self, sentences: Sentences) -> Labels:
         """Return the labels of all words of sentences."""
         return np.array([self.tags.get(word, self.usual) for sentence in sentences for word in sentence], np.int64)
-
-
-def compute_word_shape(word: str) -> str:
-    """Return a word with X for capital letters, x for others and 9 for digits, runs of one of them cut to two."""
-    for pattern, sign in SHAPES:
-        word = pattern.sub(sign, word)
-    return re.sub(r"(.)\1{2,}", r"\1\1", word)
 
 
 def extract_features(sentence: Sequence[str]) -> Iterator[list[str]]:

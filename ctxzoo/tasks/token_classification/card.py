@@ -105,8 +105,8 @@ class TokenClassificationCard(TaskCard):
     def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         """Return sentences of a model card on the limits of the model."""
         yield (
-            "It reads words that white space sets apart, signs too, as treebanks have them: in `It stopped.` the last "
-            "word would be `stopped.`, which it hardly knows."
+            "Its tokenizer cuts running text into words and signs by one rule, which may differ from how its training "
+            "data are cut: where words must be those, give lists of them (`is_split_into_words=True`)."
         )
         yield f"It always gives one of its {config.num_labels} tags, also to words of another language."
         yield from describe_calibration(metrics, "tag")
@@ -150,7 +150,7 @@ def tag_texts(
 ) -> list[list[dict[str, Any]]]:
     """Return for each text in order `word` as it is written, its most probable `tag` and the probability `score`.
 
-    Words are what white space sets apart.
+    Words are what the tokenizer of the pipeline gives.
     """
     predictions = tagger(texts, batch_size=batch_size, ignore_labels=[])  # by default it keeps the tag "O" to itself
     return [

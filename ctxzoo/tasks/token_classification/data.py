@@ -15,20 +15,55 @@ from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
+from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, find_frequent_words, pad_rows
 from ctxzoo.data.word_encoder import note_cut_texts, read_word_encoder
 from ctxzoo.models.ops_bilstm_tagger import Scheme, choose_scheme
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
-from ctxzoo.models.tokenization_word import WordTokenizer, build_pre_tokenizer, build_word_tokenizer, pre_tokenize
+from ctxzoo.models.tokenization_features import find_word_features
+from ctxzoo.models.tokenization_word import (
+    PreTokenizerName,
+    WordTokenizer,
+    build_pre_tokenizer,
+    build_word_tokenizer,
+    pre_tokenize,
+)
+from ctxzoo.tasks.token_classification.raw_text import choose_cut_rule
 from ctxzoo.tasks.token_classification.reader import TokenSplits, assign_rows_to_splits, group_sentences, read_tokens
 from ctxzoo.tasks.token_classification.sources import TOKENS
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
-from ctxzoo.word_vectors.vocabulary import build_word_vector_table
+from ctxzoo.word_vectors.vocabulary import (
+    SPECIAL_ROWS,
+    FixedVectors,
+    build_fixed_vectors,
+    build_word_vector_table,
+    has_vectors_of_most_words,
+)
+
+LEAST_FEATURE_COUNT = 2  # in training, for a feature of words to have an id
 
 
 class TokenBatches(TextBatches):
-    """`TextBatches` with a label for each word: `labels` has shape (all ids,), in the order of `texts.ids`."""
+    """`TextBatches` with a label for each word: `labels` has shape (all ids,), in the order of `texts.ids`.
+
+    Args:
+        features: (words, F) ids of the features of different words, and (all ids,) the row of each word in it; None: no
+            features.
+        others: Arguments of `TextBatches`.
+    """
+
+    def __init__(self, *others: Any, features: tuple[torch.Tensor, npt.NDArray[np.int64]] | None = None) -> None:
+        super().__init__(*others)
+        self.features = features
+
+    def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        batch = super().__getitem__(numbers)
+        if self.features is None:
+            return batch
+        table, word_of_id = self.features
+        rows = pad_rows(word_of_id, self.texts.pointers, self.rows[np.asarray(numbers)], 0)
+        return {**batch, "feature_ids": table[torch.from_numpy(rows)].long() * batch["attention_mask"].unsqueeze(-1)}
 
     def _get_labels(self, rows: Rows) -> npt.NDArray[np.int64]:
         """Return the labels of rows, (B, n), with `IGNORED` behind shorter sentences."""
@@ -46,9 +81,11 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
     words of the vectors, in their order, so that a tagger knows more words than it was trained on. All other words are
     "[UNK]", whose vector the rare words of `train` train.
 
+    The tokenizer cuts running text as the words of `train` are cut, by the rule of `choose_cut_rule`, which is noted.
+
     A batch is a dict of `input_ids` (B, n), `attention_mask` (B, n), `labels` (B, n), -100 at padding, and `row` (B,),
-    which counts in `texts(split)`, with an encoder also `subword_ids` (B, n, s); all int64. n is the longest of the
-    batch; shorter sentences are padded on the right.
+    which counts in `texts(split)`, with features `feature_ids` (B, n, F), with an encoder `subword_ids` (B, n, s); all
+    int64. n is the longest of the batch; shorter sentences are padded on the right.
 
     Args:
         dataset: Data to read: "sample" (generated sentences), or a Hub id, folder or file, as `read_tokens` takes it.
@@ -58,8 +95,14 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
             given vector.
         lower_case, fold_digits: Whether words are lower-cased, and whether every digit becomes 0, as in
             `build_word_tokenizer`; they should match the word vectors.
-        word_vectors: File of pretrained word vectors that initialize the embeddings, for `build_vector_table`; None:
+        pre_tokenizer: Rule by which the tokenizer cuts running text, see `build_pre_tokenizer`; None: the one that
+            gives most words of the training sentences.
+        features: Whether words have features that occur twice in training, see `list_word_features`.
+        word_vectors: Pretrained word vectors that initialize the embeddings, as `read_word_vectors` takes them; None:
             random vectors.
+        vector_words: Number of first words of the given vectors that the model knows beside those of the training
+            sentences, with vectors that are kept as int8, for `build_fixed_vectors`; where most training words have no
+            vector, none are taken. 0: all words, with vectors of floats, for `build_vector_table`.
         batch_size, eval_batch_size: Number of sentences in a batch, in training and in evaluation.
         seed: Seed of the order of batches, and of random embeddings of words without a vector.
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
@@ -85,7 +128,10 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         min_word_count: int = 2,
         lower_case: bool = True,
         fold_digits: bool = True,
+        pre_tokenizer: PreTokenizerName | None = None,
+        features: bool = False,
         word_vectors: str | None = None,
+        vector_words: int = 0,
         batch_size: int = 100,
         eval_batch_size: int = 256,
         seed: int = 0,
@@ -129,11 +175,14 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         self.min_word_count = min_word_count
         self.lower_case = lower_case
         self.fold_digits = fold_digits
-        self.word_vectors = word_vectors
+        self.pre_tokenizer = pre_tokenizer
+        self.features = features
+        self.word_vectors, self.vector_words = word_vectors, vector_words
         self._tokenizer = tokenizer
         self._rows: dict[str, tuple[str, Rows]] = {}
         self._encoded: dict[str, EncodedTexts] = {}
         self._vectors: WordVectors | None = None
+        self._num_trained_words = 0
 
     # -- what a recipe reads ----------------------------------------------------------------------------------------
 
@@ -155,14 +204,30 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
 
     def content_hashes(self) -> dict[str, str]:
         hashes = super().content_hashes()
-        return hashes if self._vectors is None else {**hashes, "word vectors": self._vectors.fingerprint}
+        if self._vectors is None or self.has_fixed_vectors:
+            return hashes
+        return {**hashes, "word vectors": self._vectors.fingerprint}
 
     def model_sizes(self) -> dict[str, Any]:
         """The fields of a model's config that follow from the data."""
         sizes: dict[str, Any] = {"vocab_size": self.tokenizer.num_ids, "num_labels": len(self.label_names)}
         if self.encoder is not None:
             sizes |= {"word_dim": self.encoder.width, "encoder_config": self.encoder.config}
+        if self.tokenizer.num_feature_ids:
+            sizes["num_features"] = self.tokenizer.num_feature_ids
+        if self.has_fixed_vectors:
+            sizes["trained_words"] = self._num_trained_words
         return sizes if self._vectors is None else {**sizes, "word_dim": self._vectors.dim}
+
+    @property
+    def has_fixed_vectors(self) -> bool:
+        """Whether given vectors are kept as int8, which training adds to; after `setup`."""
+        return self._vectors is not None and self.vector_words > 0
+
+    def build_fixed_vectors(self) -> FixedVectors:
+        """Return the given vectors of all words, where `has_fixed_vectors`; they are rounded to int8."""
+        assert self._vectors is not None, "there are no given vectors"
+        return build_fixed_vectors(self.tokenizer, self._vectors, self._num_trained_words, self.seed)
 
     def build_vector_table(self) -> torch.Tensor | None:
         """Return (num_ids, dim) the vectors of `word_vectors`, or None without them; see `build_word_vector_table`."""
@@ -191,7 +256,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
             rows = assign_rows_to_splits(self.load_checked_data().splits)
         except ValueError as error:
             raise ValueError(f"dataset {self.dataset!r}: {error}") from error
-        if self.word_vectors is not None:
+        if self.word_vectors is not None and not self.vector_words:
             self._vectors = read_word_vectors(self.word_vectors)
         if self._tokenizer is None:
             if "train" not in rows:
@@ -215,7 +280,9 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
             .flatten()
             .to_numpy()
         )
-        return TokenBatches(self._encode_sentences(source), labels, rows, self.tokenizer.pad_token_id)
+        encoded = self._encode_sentences(source)
+        features = self._look_up_features(source) if self.tokenizer.num_feature_ids else None
+        return TokenBatches(encoded, labels, rows, self.tokenizer.pad_token_id, features=features)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
@@ -234,9 +301,15 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
 
         pre_tokenizer = build_pre_tokenizer(self.lower_case, fold_digits=self.fold_digits)
         words = dict.fromkeys(find_frequent_words(pre_tokenizer, texts, self.min_word_count))
+        for special in (PAD_TOKEN, UNK_TOKEN):
+            words.pop(special, None)
+        self._num_trained_words = SPECIAL_ROWS + len(words)
+        all_words = find_frequent_words(pre_tokenizer, texts, 1)
+        if self.word_vectors is not None and self.vector_words:
+            vectors = read_word_vectors(self.word_vectors, keep=all_words, limit=self.vector_words)
+            self._vectors = vectors if has_vectors_of_most_words(vectors, all_words, self.dataset) else None
         if self._vectors is not None:
             vectors = self._vectors
-            all_words = find_frequent_words(pre_tokenizer, texts, 1)
             words |= dict.fromkeys(word for word in all_words if vectors.lookup(word) is not None)
             words |= dict.fromkeys(word for word in vectors.words if pre_tokenize(pre_tokenizer, word) == [word])
         for special in (PAD_TOKEN, UNK_TOKEN):
@@ -246,13 +319,25 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
                 f"no word occurs {self.min_word_count} times in the {len(sentences)} training sentences of "
                 f"{self.dataset!r}; lower min_word_count"
             )
+        rule = choose_cut_rule(sentences, self.pre_tokenizer)
+        record_note(self.dataset, f"training words tried; {rule.describe()}", rule.words)
         return build_word_tokenizer(
             list(words),
             lower_case=self.lower_case,
             fold_digits=self.fold_digits,
             keep_unknown=True,
             encoder_tokenizer=None if self.encoder is None else self.encoder.tokenizer,
+            pre_tokenizer=rule.name,
+            exceptions=rule.exceptions,
+            features=find_word_features(sentences, LEAST_FEATURE_COUNT) if self.features else (),
         )
+
+    def _look_up_features(self, source: str) -> tuple[torch.Tensor, npt.NDArray[np.int64]]:
+        """Return the features (words, F) of the different words of a split, and the row of each of all its words."""
+        number: dict[str, int] = {}
+        sentences = self.load_checked_data().splits[source][TOKENS][:]
+        rows = np.array([number.setdefault(word, len(number)) for words in sentences for word in words], np.int64)
+        return torch.tensor([self.tokenizer.look_up_feature_ids(word) for word in number], dtype=torch.int32), rows
 
     def _encode_sentences(self, source: str) -> EncodedTexts:
         """Return the sentences of a split of the dataset; those of splits that were cut out of it are encoded once."""

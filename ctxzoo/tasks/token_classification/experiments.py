@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.experiment import ClassifierOptimizer, DataArgs, Experiment, ModelArgs, TrainerArgs, VectorStart
 from ctxzoo.runs.spaces import Between, Space
-from ctxzoo.training.arguments import FRACTION, SIZE, number_field
+from ctxzoo.training.arguments import COUNT, FRACTION, SIZE, number_field
 from ctxzoo.word_vectors.source import strip_known_suffixes
 
 PROBLEM, ARCHITECTURE = "token-classification", "bilstm_tagger"
 LEARNED = "learned"  # what results say of word vectors that are drawn
 RANDOM_VECTORS = "random_vectors"  # name of their row
+WORD_VECTORS = "small"  # the table that comes with ctxzoo, of English
+VECTOR_WORDS = 40_000  # of given vectors, as many as the small table has and a few more
 TINY = {"word_dim": 8, "recurrent_size": 6, "projection_size": 6, "hidden_size": 10, "inner_size": 8}
 # Corpora: name to values of `TagData`, with the treebank's own tags.
 TOKEN_DATASETS: Mapping[str, Mapping[str, str]] = {
@@ -38,12 +40,19 @@ class TagData(DataArgs):
             vocabulary.
         lower_case: Whether words are lower-cased.
         fold_digits: Whether every digit of a word is replaced by 0.
+        pre_tokenizer: Rule by which running text is cut: whitespace, english, treebank, words, signs, unspaced or
+            characters; null: the one that gives most words of the training sentences.
+        features: Whether words have features such as ends and shapes, which the model reads; bilstm_tagger only.
     """
 
     tag_column: str | None = None
     min_word_count: int | None = number_field(None, SIZE)
     lower_case: bool | None = None
     fold_digits: bool | None = None
+    pre_tokenizer: Literal["whitespace", "english", "treebank", "signs", "unspaced", "words", "characters"] | None = (
+        None
+    )
+    features: bool | None = None
 
     @property
     def file_name_part(self) -> str:
@@ -62,8 +71,16 @@ class TagModel(ModelArgs):
         embedding_dropout: Dropout rate on the word embeddings; bilstm_tagger only.
         hidden_dropout: Dropout rate on LSTM states and tanh layer; in encoders on what each block adds to the residual
             stream.
+        feature_dim: Dimension of the vectors of features, whose sum stands beside the word's; bilstm_tagger only.
+        feature_dropout: Rate at which single features are left out of the linear (wide) part in training; bilstm_tagger
+            only.
+        window: Number of words on each side whose features and vectors a linear (wide) part reads beside the network;
+            null: no such part; bilstm_tagger only.
+        wide_dropout: Rate at which the linear (wide) part is left out of a sentence's scores in training; bilstm_tagger
+            only.
         crf: Whether a CRF of the tags stands above the scores of words and, where tags are those of spans, predictions
-            keep their scheme; without label smoothing; bilstm_tagger only.
+            keep their scheme; null: where a user's tags are those of spans, unless labels are smoothed; bilstm_tagger
+            only.
         hidden_size: Width of the layers; Transformer encoders only.
         num_heads: Number of attention heads in each layer; Transformer encoders only.
         num_layers: Number of layers; Transformer encoders only.
@@ -77,6 +94,10 @@ class TagModel(ModelArgs):
     projection_size: int | None = number_field(None, SIZE)
     embedding_dropout: float | None = number_field(None, FRACTION)
     hidden_dropout: float | None = number_field(None, FRACTION)
+    feature_dim: int | None = number_field(None, COUNT)
+    feature_dropout: float | None = number_field(None, FRACTION)
+    window: int | None = number_field(None, COUNT)
+    wide_dropout: float | None = number_field(None, FRACTION)
     crf: bool | None = None
     hidden_size: int | None = number_field(None, SIZE)
     num_heads: int | None = number_field(None, SIZE)
@@ -93,7 +114,11 @@ class TagStart(VectorStart):
     Args:
         word_vectors: Word vectors that the embedding table starts from: a file, checkpoint folder or Hub id; null:
             random vectors.
+        vector_words: Number of words of the given vectors, the first ones, that the model knows beside those of the
+            training sentences, with vectors kept as int8; 0: all, with vectors of floats.
     """
+
+    vector_words: int = number_field(0, COUNT)
 
     def get_reported_values(self) -> dict[str, Any]:
         """Return the arguments by name as results files report them."""
@@ -165,8 +190,8 @@ _ENCODER: Mapping[str, Any] = {
 # Fields of each architecture's config beside those of its variants.
 CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "bilstm_tagger": {
-        **{"word_dim": 100, "recurrent_size": 100, "projection_size": 100, "embedding_dropout": 0.3},
-        "hidden_dropout": 0.3,
+        **{"word_dim": 100, "recurrent_size": 100, "projection_size": 100, "embedding_dropout": 0.5},
+        **{"hidden_dropout": 0.5, "feature_dim": 50, "feature_dropout": 0.3, "window": 2, "wide_dropout": 0.3},
     },
     "kernel_encoder": {**_ENCODER, "attention_dropout": 0.1},
     "linear_encoder": _ENCODER,
@@ -182,19 +207,31 @@ def get_variants(architecture: str) -> Mapping[str, Mapping[str, Any]]:
 def build_default_experiment(architecture: str, variant: str) -> Experiment:
     """Return the settings of `ctxzoo train`.
 
-    The optimizer is that of the defaults of text classification; widths are twice those of Ling et al. (2015), whose
-    vectors were given, and capitals are kept, which tell of names. These are ours; no table has chosen them.
+    Those of the tagger are chosen on chunks and names of few sentences (docs/models/bilstm_tagger.md); encoders have
+    the optimizer of text classification, and no table has chosen their settings.
     """
+    is_tagger = architecture == ARCHITECTURE
     return Experiment(
         problem=PROBLEM,
         recipe="",
-        data=TagData(batch_size=16, min_word_count=2, lower_case=False, fold_digits=True),
+        data=TagData(
+            batch_size=16,
+            min_word_count=2,
+            lower_case=is_tagger,
+            fold_digits=True,
+            features=True if is_tagger else None,
+        ),
         model=TagModel(architecture=architecture, variant=variant, **CONFIGS[architecture]),
         optimizer=ClassifierOptimizer(
-            optimizer="adamw", learning_rate=2e-3, weight_decay=0.01, label_smoothing=0.1, warmup=0.1, decay=True
+            optimizer="adamw",
+            learning_rate=1e-2 if is_tagger else 2e-3,
+            weight_decay=0.01,
+            label_smoothing=0.0 if is_tagger else 0.1,
+            warmup=0.1,
+            decay=True,
         ),
-        trainer=TrainerArgs(epochs=15, patience=4, ema_decay=0.999, gradient_clip=5.0),
-        start=TagStart(),
+        trainer=TrainerArgs(epochs=15, patience=0 if is_tagger else 4, ema_decay=0.999, gradient_clip=5.0),
+        start=TagStart(word_vectors=WORD_VECTORS, vector_words=VECTOR_WORDS) if is_tagger else TagStart(),
     )
 
 

@@ -47,7 +47,7 @@ class TokenClassification(Classification, TaskCommands):
     card_at = "ctxzoo.tasks.token_classification.card:CARD"
     module_at = "ctxzoo.tasks.token_classification.task:TokenClassificationTask"
     data_args, model_args = TagData, TagModel
-    of_tokenizer = ("min_word_count", "lower_case", "fold_digits")
+    of_tokenizer = ("min_word_count", "lower_case", "fold_digits", "pre_tokenizer", "features")
     default = (ARCHITECTURE, ARCHITECTURE)
     space = SEARCH_SPACE
     objective = "accuracy"
@@ -94,19 +94,24 @@ class TokenClassification(Classification, TaskCommands):
         return OwnRows(splits=sentences, **vars(group_sentences(checked)))
 
     def fill_in_settings(self, experiment: Experiment) -> Experiment:
-        """Return it with span F1 as what selects the best epoch, where tags of a user's rows are those of spans.
+        """Return it with span F1 as what selects the best epoch, and a CRF where none is chosen, for tags of spans.
 
         Raises:
             OSError, ValueError: see `Classification.fill_in_settings`.
         """
         experiment = super().fill_in_settings(experiment)
-        if not experiment.data.rows or experiment.trainer.monitor:
+        if not experiment.data.rows:
             return experiment
         from ctxzoo.models.ops_bilstm_tagger import recognise_scheme
         from ctxzoo.tasks.token_classification.reader import read_label_names
 
-        scheme = recognise_scheme(read_label_names(Path(experiment.source)))
-        return experiment if scheme is None else experiment.copy_with(monitor="span_f1")
+        if recognise_scheme(read_label_names(Path(experiment.source))) is None:
+            return experiment
+        model: Any = experiment.model
+        optimizer: Any = experiment.optimizer
+        can_choose = experiment.start.init_from is None and model.architecture == ARCHITECTURE and model.crf is None
+        crf = {"crf": True} if can_choose and not optimizer.label_smoothing else {}
+        return experiment.copy_with(**crf, monitor=experiment.trainer.monitor or "span_f1")
 
     def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
         config = super().build_model_config(experiment, data)
@@ -129,6 +134,7 @@ class TokenClassification(Classification, TaskCommands):
             **words,
             word_vectors=start.word_vectors,
             encoder=start.encoder,
+            vector_words=start.vector_words,
             batch_size=data.batch_size,
             seed=experiment.seed,
             init_from=start.init_from,
@@ -140,7 +146,10 @@ class TokenClassification(Classification, TaskCommands):
         from ctxzoo.word_vectors.vocabulary import set_word_vectors
 
         task = super().build_module(experiment, data, processes)
-        set_word_vectors(task.model, data.build_vector_table())
+        if data.has_fixed_vectors:
+            task.model.get_input_embeddings().init_from_vectors(**vars(data.build_fixed_vectors()))
+        else:
+            set_word_vectors(task.model, data.build_vector_table())
         return task
 
     def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
@@ -178,7 +187,7 @@ class TokenClassification(Classification, TaskCommands):
         model, tokenizer = options.saved.load()
         answers = TagAnswers(model.to(get_device(options)), tokenizer, batch_size=options.batch_size)
         if options.file is None:
-            for word in answers.tag_and_count([problem_options["text"].split()])[0]:
+            for word in answers.tag_and_count([tokenizer.split_into_words(problem_options["text"])])[0]:
                 print(f"{word['word']}\t{word['tag']}\t{word['score']:.4f}")
             return
         rows = stream_conll_sentences(options.file, options.format)

@@ -146,7 +146,7 @@ def evaluate(
 
 
 class TagAnswers:
-    """The answers of a tagger to rows of a user's file: lists `tokens`, or texts whose words blanks set apart.
+    """The answers of a tagger to rows of a user's file: lists `tokens`, or texts, which its tokenizer cuts.
 
     Args:
         model: Tagging model, which runs on the device where its weights are.
@@ -168,7 +168,7 @@ class TagAnswers:
             sentences = [self._read_tokens(row, f"{stream.name}, row {self.rows + n}") for n, row in enumerate(rows)]
         else:
             texts = self.texts_of(rows, stream.name, stream.kind == LINES)
-            sentences = [None if text is None else text.split() for text in texts]
+            sentences = [None if text is None else self.tokenizer.split_into_words(text) for text in texts]
             column = self.texts_of.names[0]
         tagged = iter(self.tag_and_count([sentence for sentence in sentences if sentence]))
         answers: list[Answer | None] = []

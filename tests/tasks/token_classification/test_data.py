@@ -79,6 +79,33 @@ def test_words_of_the_vectors_follow_in_their_order(folder, vectors):
     assert ready(folder).model_sizes() == {"vocab_size": 5, "num_labels": 6}
 
 
+def test_given_vectors_are_kept_as_int8_and_words_have_features(folder, tmp_path):
+    (tmp_path / "v.txt").write_text("dog 1 2 3\nCat 4 5 6\nrare 7 8 9\nsat 1 1 1\nsaw 2 2 2\nnew 3 3 3\n")
+    data = ready(folder, word_vectors=str(tmp_path / "v.txt"), vector_words=1, features=True)
+    assert words(data) == ["[PAD]", "[UNK]", ".", "cat", "the", "rare", "sat", "saw", "dog"]
+    number = data.tokenizer.num_feature_ids
+    assert data.model_sizes() == {
+        **{"vocab_size": 9, "num_labels": 6, "word_dim": 3, "num_features": number, "trained_words": 5}
+    }
+    fixed = data.build_fixed_vectors()
+    assert fixed.vectors.dtype == torch.int8
+    torch.testing.assert_close(fixed.vectors[8] * fixed.scales, torch.tensor([1.0, 2.0, 3.0]), rtol=0, atol=0.05)
+    (batch,) = data.train_dataloader()
+    sentences = [TRAIN[row] for row in batch["row"]]
+    known = data.tokenizer(sentences, is_split_into_words=True, padding=True, return_tensors="pt")
+    assert torch.equal(batch["feature_ids"], known["feature_ids"])
+    assert batch["feature_ids"].max() == number - 1
+    assert "feature_ids" not in next(iter(ready(folder).train_dataloader()))
+
+
+def test_vectors_of_another_language_are_left_out(folder, caplog, tmp_path):
+    (tmp_path / "other.txt").write_text("hund 1 2\nkatze 2 1\n")
+    data = ready(folder, word_vectors=str(tmp_path / "other.txt"), vector_words=5)
+    assert "know 0 of 6 words, too few to help; training starts without them" in caplog.text
+    assert data.model_sizes() == {"vocab_size": 5, "num_labels": 6}
+    assert not data.has_fixed_vectors
+
+
 def test_a_rare_word_of_train_is_known_by_another_spelling_of_the_vectors(folder, vectors):
     data = ready(folder, word_vectors=vectors, lower_case=False)
     assert "Rare" in words(data)
@@ -155,8 +182,8 @@ def test_a_tokenizer_is_taken_over_if_it_gives_each_word_an_id(folder):
     english = build_word_tokenizer(["dog"], keep_unknown=True, pre_tokenizer="english")
     sentence = datasets.Dataset.from_dict({"tokens": [["dog", "and/or"]], "upos": [["N", "C"]]})
     sentence.to_parquet(folder.parent / "cut" / "test.parquet")
-    with pytest.raises(ValueError, match=r"row 0: the tokenizer makes 4 ids of 2 words: 'dog and/or'"):
-        ready(folder.parent / "cut", tokenizer=english).test_dataloader()
+    (batch,) = ready(folder.parent / "cut", tokenizer=english).test_dataloader()
+    assert batch["input_ids"].tolist() == [[2, 1]]  # words of a list are whole, whatever the rule for running text
     with pytest.raises(ValueError, match="has no train split to build a vocabulary from; add one"):
         ready(folder.parent / "cut")
 

@@ -81,7 +81,7 @@ def test_the_folder_is_whole_and_its_card_speaks_of_tags(tagger: Path) -> None:
     assert not re.search(r"question|answer|None", card.text)
     assert "| tags | `DT`, `NN`, `O`, `VB` |" in card.text
     assert "one of its 4 tags" in found["Limits"]
-    assert "words that white space sets apart" in found["Limits"]
+    assert "cuts running text into words and signs by one rule" in found["Limits"]
     assert "- word vectors: `glove`, trained further;" in found["Training data and licence"]
 
 
