@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from tests.support.model_cases import OverfitGoal
-from tests.support.text_case import TextCase
+from tests.support.text_case import ENCODER, TextCase
 
 SIZES: dict[str, Any] = {
     "vocab_size": 30,
@@ -22,6 +22,7 @@ SIZES: dict[str, Any] = {
 
 class ContextualizerCase(TextCase):
     representative = "paper"
+    heads: ClassVar[dict[str, tuple[str, ...]]] = {"encoder": (TextCase.trained_head,)}
     overfit = OverfitGoal(steps=200, learning_rate=0.03, bound=0.1)
 
     def configs(self) -> dict[str, ZooConfig]:
@@ -31,6 +32,7 @@ class ContextualizerCase(TextCase):
             "learned": ContextualizerConfig(**SIZES, **trained, initial_context="learned", recurrent=False),
             "given_vectors": ContextualizerConfig(**SIZES, embedding_seed=None, initial_context="ones"),
             "samples": ContextualizerConfig(**SIZES, **trained, eval_context_samples=3, concatenate_steps=True),
+            "encoder": ContextualizerConfig(**SIZES, **trained, encoder_config=ENCODER, train_encoder=True),
             "wide": ContextualizerConfig(**SIZES, **trained, wide_buckets=8, wide_char_buckets=3),
             "tokenwise": ContextualizerConfig(**SIZES, **trained, variant="tokenwise", recurrent=False),
             "tokenwise_from_tokens": ContextualizerConfig(

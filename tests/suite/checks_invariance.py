@@ -53,7 +53,8 @@ class InvarianceChecks:
         takes_vectors = "inputs_embeds" in inspect.signature(model.forward).parameters
         config = subject.config()
         with_ngrams = getattr(config, "ngram_buckets", 0) or getattr(config, "wide_buckets", 0)
-        if takes_vectors and not with_ngrams:  # n-grams are told by their ids
+        with_encoder = "subword_ids" in batch
+        if takes_vectors and not (with_ngrams or with_encoder):  # n-grams are told by their ids
             batch["inputs_embeds"] = model.get_input_embeddings()(batch.pop("input_ids")).detach()
             batch["inputs_embeds"].requires_grad_()
         spoilt = dict(batch)

@@ -14,13 +14,18 @@ from tests.support.model_cases import BadInput, Batch, ModelCase
 CLASSIFIER = "AutoModelForSequenceClassification"
 GAP = "attention_mask has a word at row 0, position 2, after padding"
 
+# Of the configurations whose words an encoder reads.
+ENCODER = {
+    **{"model_type": "bert", "vocab_size": 30, "hidden_size": 6, "num_hidden_layers": 1, "num_attention_heads": 2},
+    **{"intermediate_size": 5, "max_position_embeddings": 40, "cls_token_id": 2, "sep_token_id": 3, "pad_token_id": 0},
+}
 READ_AS_VECTORS = ("no_words", "vectors_of_integers", "wide_vectors")
 
 
 class TextCase(ModelCase):
     """An architecture that reads `input_ids` through `TextInput`; its configs have 30 words, 6 wide, and 3 labels."""
 
-    sequences: ClassVar[Mapping[str, Sequence[str]]] = {"attention_mask": ("input_ids",)}
+    sequences: ClassVar[Mapping[str, Sequence[str]]] = {"attention_mask": ("input_ids", "subword_ids")}
     trained_head = CLASSIFIER
 
     def make_batch(self, config: ZooConfig, head: str, lengths: Sequence[int], generator: torch.Generator) -> Batch:
@@ -31,12 +36,23 @@ class TextCase(ModelCase):
             first = 30 - buckets
             is_word = torch.arange(ids.size(1)) < torch.tensor(lengths).unsqueeze(1).sub(2).clamp(min=1)
             ids = torch.where(is_word, (ids - 1) % (first - 1) + 1, first + ids % buckets)
-        return {"input_ids": ids * mask, "attention_mask": mask}
+        batch = {"input_ids": ids * mask, "attention_mask": mask}
+        if getattr(config, "encoder_config", None) is None:
+            return batch
+        subwords = torch.randint(1, 31, (*mask.shape, 3), generator=generator)
+        return {**batch, "subword_ids": subwords * (torch.arange(3) <= ids.unsqueeze(2) % 3) * mask.unsqueeze(2)}
 
     def make_labels(self, config: ZooConfig, head: str, batch: Batch, generator: torch.Generator) -> Batch:
         if head != self.trained_head:
             return {}
         return {"labels": torch.randint(0, 3, (len(batch["input_ids"]),), generator=generator)}
+
+    def without_gradient(self, config: ZooConfig, head: str) -> dict[str, str]:
+        if getattr(config, "encoder_config", None) is None:
+            return {}
+        base = "" if head == "AutoModel" else f"{config.model_type.removeprefix('ctxzoo_')}."
+        name = "embeddings.words.encoder.encoder.layer.0.attention.self.key.bias"
+        return {base + name: "it adds the same number to all scores of a query"}
 
     def frozen(self, config: ZooConfig) -> set[str]:
         return {"embeddings.words.weight"} if config.freeze_embeddings else set()

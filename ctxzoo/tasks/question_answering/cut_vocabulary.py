@@ -23,7 +23,7 @@ def cut_vocabulary(
         keep_words: Number of words to keep, the most frequent; the special tokens are kept as well.
 
     Raises:
-        ValueError: the table has fewer words.
+        ValueError: the table has fewer words; there is an encoder in its place.
     """
     size = SPECIAL_ROWS + keep_words
     if size > len(tokenizer):
@@ -31,6 +31,8 @@ def cut_vocabulary(
             f"keep_words={keep_words}: the checkpoint has {len(tokenizer) - SPECIAL_ROWS} words; expected at most that "
             "many"
         )
+    if getattr(model.config, "encoder_config", None) is not None:
+        raise ValueError("the words of the checkpoint are read by an encoder: there is no table whose words could go")
     config = copy.deepcopy(model.config)
     config.vocab_size = size  # type: ignore[attr-defined, unused-ignore]
     weights = dict(model.state_dict())
