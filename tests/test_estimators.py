@@ -30,6 +30,17 @@ from tests.support.pages import run_examples
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 SMALL: dict[str, Any] = {"epochs": 15, "hidden_size": 16, "num_heads": 2, "inner_size": 16, "num_features": 8}
+SMALL_CLASSIFIER: dict[str, Any] = {
+    **{
+        "epochs": 1,
+        "word_dim": 8,
+        "num_filters": 8,
+        "min_word_count": 1,
+        "ngram_buckets": 64,
+        "char_ngram_buckets": 64,
+    },
+    **{"word_vectors": "null", "vector_words": 0},
+}
 # Checks of scikit-learn that the regressor does not pass, and why.
 NOT_PASSED = {
     "check_methods_subset_invariance": "rows that are predicted together read each other, as in the paper",
@@ -106,7 +117,7 @@ class OfNumbers(CtxzooClassifier):
 @pytest.mark.filterwarnings("ignore:.*too few to hold some out")
 @pytest.mark.parametrize(
     "check",
-    all_checks(OfNumbers(ngram_buckets=64, char_ngram_buckets=64, word_dim=8, num_filters=8, min_word_count=1)),
+    all_checks(OfNumbers(**SMALL_CLASSIFIER)),
     ids=lambda pair: estimator_checks._check_name(pair[1]),
 )
 def test_the_classifier_passes_the_checks_of_scikit_learn_on_numbers_as_words(check: Any) -> None:

@@ -27,10 +27,10 @@ from ctxzoo.hub.folder_files import (
     read_json_object,
 )
 from ctxzoo.models import ARCHITECTURES, Architecture
-from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.models.configuration_base import ZooConfig, get_class_reference
 from ctxzoo.models.modeling_base import ZooPreTrainedModel, build_pipeline_entries
 from ctxzoo.models.old_names import convert_config_fields
-from ctxzoo.models.registration import MODEL_TYPE_PREFIX, class_reference
+from ctxzoo.models.registration import MODEL_TYPE_PREFIX
 from ctxzoo.models.tokenization_base import ENCODER_TOKENIZER
 from ctxzoo.version import version
 
@@ -222,7 +222,7 @@ def build_code_references(architecture: Architecture, head: type[ZooPreTrainedMo
         entries[CONFIG]["custom_pipelines"] = build_pipeline_entries(head.zoo_pipelines)
     if architecture.tokenizer_class is not None:
         entries[TOKENIZER_FILES[1]] = {
-            "auto_map": {"AutoTokenizer": [class_reference(architecture.tokenizer_class), None]}
+            "auto_map": {"AutoTokenizer": [get_class_reference(architecture.tokenizer_class), None]}
         }
     return entries
 

@@ -226,6 +226,11 @@ class ZooConfig(PreTrainedConfig):
         return super().from_dict(config_dict, **kwargs)
 
 
+def get_class_reference(cls: type[Any]) -> str:
+    """Return `module.Class` without the package, as an auto_map names a class of the checkpoint folder."""
+    return f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}"
+
+
 def _check_number(field: "Field[Any]", value: int | float, largest: int) -> None:
     """Raise ValueError for a number beyond `largest`, or, in a field of fractions, beyond `LARGEST_FLOAT`."""
     if _allows_float(field.type):

@@ -13,7 +13,7 @@ from torch import nn
 from transformers import PreTrainedModel
 from transformers.dynamic_module_utils import custom_object_save, get_class_from_dynamic_module
 
-from .configuration_base import SEVERAL_LABELS, ZooConfig
+from .configuration_base import SEVERAL_LABELS, ZooConfig, get_class_reference
 from .ops_execution import refuse_jit_trace
 
 logger = logging.getLogger(__name__)
@@ -187,7 +187,7 @@ class ZooPreTrainedModel(PreTrainedModel):
         }
         if not replaced_references:  # saved without its module: any head
             replaced_references = {reference for auto, reference in cls.zoo_auto_map.items() if auto != "AutoModel"}
-        if _class_reference(cls) not in replaced_references:
+        if get_class_reference(cls) not in replaced_references:
             return None  # the base model below a head, say
         subclasses = [cls]
         for model_class in subclasses:
@@ -215,7 +215,7 @@ class ZooPreTrainedModel(PreTrainedModel):
         own_class, auto_class = type(self), type(self)._auto_class
         if (
             self.zoo_auto_map
-            and _class_reference(own_class) not in self.zoo_auto_map.values()
+            and get_class_reference(own_class) not in self.zoo_auto_map.values()
             and not self._has_savable_module()
         ):
             logger.warning(
@@ -261,12 +261,7 @@ class ZooPreTrainedModel(PreTrainedModel):
 
 def build_pipeline_entries(pipelines: Mapping[str, type[Any]]) -> dict[str, dict[str, Any]]:
     """Return the `custom_pipelines` of a configuration, by task, for pipelines whose code is saved beside it."""
-    return {task: {"impl": _class_reference(cls), "pt": [cls.auto_model]} for task, cls in pipelines.items()}
-
-
-def _class_reference(cls: type[Any]) -> str:
-    """Return `module.Class` without the package, as an auto_map names a class of the checkpoint folder."""
-    return f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}"
+    return {task: {"impl": get_class_reference(cls), "pt": [cls.auto_model]} for task, cls in pipelines.items()}
 
 
 def _get_class_name(reference: Any) -> str:

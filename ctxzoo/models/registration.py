@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import transformers
 from transformers import CONFIG_MAPPING, AutoConfig, AutoTokenizer, PreTrainedConfig
 
-from .configuration_base import ZooConfig
+from .configuration_base import ZooConfig, get_class_reference
 
 if TYPE_CHECKING:
     from .modeling_base import ZooPreTrainedModel
@@ -148,7 +148,7 @@ def _load_architecture(
     for pipeline in pipelines.values():
         if pipeline.auto_model not in model_classes:
             raise ValueError(f"{pipeline.__name__} runs {pipeline.auto_model}; register that head of {name} as well")
-    auto_map = {"AutoConfig": class_reference(config_class)}
+    auto_map = {"AutoConfig": get_class_reference(config_class)}
     for auto_name, model_class in model_classes.items():
         auto_class = getattr(transformers, auto_name, None)
         if auto_class is not None:
@@ -161,15 +161,10 @@ def _load_architecture(
                 f"{auto_name!r} is neither an Auto class of transformers nor the name of its model, "
                 f"{model_class.__name__}"
             )
-        auto_map[auto_name] = class_reference(model_class)
+        auto_map[auto_name] = get_class_reference(model_class)
     for model_class in model_classes.values():
         model_class.zoo_auto_map = auto_map
     for task, pipeline in pipelines.items():
         head = model_classes[pipeline.auto_model]
         head.zoo_pipelines = {**head.zoo_pipelines, task: pipeline}
     return Architecture(name, config_class, dict(model_classes), tokenizer, dict(pipelines))
-
-
-def class_reference(cls: type[Any]) -> str:
-    """Return `module.Class` without the package, as an auto_map names a class of the checkpoint folder."""
-    return f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}"

@@ -144,11 +144,6 @@ class Column:
     show: Callable[[Sequence[RunResult]], str]
 
 
-def make_metric_column(heading: str, key: str, decimals: int = 2) -> Column:
-    """Return the column of one metric: the value, or mean ± sample standard deviation over the runs of a row."""
-    return Column(heading, lambda runs: format_mean_and_deviation([run.metrics.get(key) for run in runs], decimals))
-
-
 def format_trial_rows(runs: Sequence[RunResult], columns: Sequence[Column]) -> list[list[str]]:
     """Return a table row for each run: its settings that differ between the runs, then the columns' cells."""
     differing_settings = _format_differing_settings(runs)
