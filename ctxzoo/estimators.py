@@ -23,8 +23,9 @@ import numpy.typing as npt
 import torch
 from lightning.pytorch.utilities.seed import isolate_rng
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from ctxzoo.checkpoints import open_checkpoint
@@ -32,6 +33,7 @@ from ctxzoo.data.own_splits import (
     HELD_OUT,
     LEAST_ROWS,
     SPLIT_SEED,
+    choose_rarest_labels,
     draw_stratified_group_split,
     hash_normalized_text,
     number_groups_by_key,
@@ -40,6 +42,8 @@ from ctxzoo.data.row_stream import CHUNK
 from ctxzoo.hub.card import build_card, make_card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.folder_files import CARD
+from ctxzoo.metrics.label_scores import SET_SCORES, USUAL_THRESHOLD
+from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.runs.command_line import FOUND_OUT
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.finish import build_training_result
@@ -51,7 +55,16 @@ __all__ = ["CtxzooClassifier", "CtxzooRegressor"]
 
 AnyEstimator = TypeVar("AnyEstimator", bound="_Estimator")
 # Options that name columns of files, or rows of published data: an estimator is given its rows.
-_OF_FILES = ("dataset", "text_column", "label_column", "config_name", "target_column", "feature_columns")
+_OF_FILES = (
+    "dataset",
+    "text_column",
+    "label_column",
+    "label_separator",
+    "label_columns",
+    "config_name",
+    "target_column",
+    "feature_columns",
+)
 _OF_PUBLISHED = ("group_column", "protocol")
 _LEAST = 2  # rows to train on
 
@@ -180,8 +193,10 @@ class _Estimator(BaseEstimator):
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31 - 1)
         with TemporaryDirectory(prefix="ctxzoo-") as scratch, isolate_rng(), _hidden_output(shown=self.verbose):
-            experiment = self._build_experiment(scratch, int(seed))
-            run = _RunInMemory(self.problem, experiment, checked=self._check_rows(splits))
+            experiment, checked = self._build_experiment(scratch, int(seed)), self._check_rows(splits)
+            if getattr(checked, "has_several_labels", False) and not experiment.trainer.monitor:
+                experiment = experiment.copy_with(monitor=SET_SCORES[0])
+            run = _RunInMemory(self.problem, experiment, checked=checked)
             run.fit(resume=False)
         self._keep(*run.found[0])
 
@@ -224,8 +239,12 @@ class CtxzooClassifier(ClassifierMixin, _Estimator):
     `ctxzoo train text-classification --help all` describes them. Of its own it has `validation_fraction` (.1), the
     part of the training rows by which the best epoch is chosen, `random_state` (0), the seed, and `verbose` (False).
 
+    Where y are lists of labels, or 0 and 1 (n, L), a text may have several labels, or none. Predictions are then 0 and
+    1, (n, L), a column for each of `classes_`; `MultiLabelBinarizer` of scikit-learn converts between both forms.
+
     Attributes:
-        classes_: (L,) labels, sorted; of a checkpoint they are text.
+        classes_: (L,) labels, sorted; of a checkpoint they are text, of 0 and 1 the numbers of the columns, or their
+            names.
         model_, tokenizer_: Model, in evaluation mode, and its tokenizer.
         metrics_: Scores of the training by name, such as "validation/accuracy".
     """
@@ -235,27 +254,34 @@ class CtxzooClassifier(ClassifierMixin, _Estimator):
 
         Args:
             X: Texts, a list or a column of n.
-            y: Label of each text, of any type that can be sorted.
+            y: Label of each text, of any type that can be sorted; a list of labels for each; or 0 and 1 (n, L).
 
         Raises:
             TypeError: numbers, or a table, in place of texts.
             ValueError: a text without a word; one label alone; an option or value that there is not.
         """
-        texts, labels = _check_texts(X), column_or_1d(y, warn=True)
-        check_classification_targets(labels)
+        texts, (marks, self.classes_) = _check_texts(X), _read_label_sets(y)
+        labels = column_or_1d(y, warn=True) if marks is None else marks
+        if marks is None:
+            check_classification_targets(labels)
         if len(texts) != len(labels):
             raise ValueError(f"X has {len(texts):,} texts and y {len(labels):,} labels; expected as many")
         blank = next((row for row, text in enumerate(texts) if not text.strip()), None)
         if blank is not None:
             raise ValueError(f"X[{blank}] is {texts[blank]!r}; expected a text to learn from; leave the row out")
-        self.classes_, numbers = np.unique(labels, return_inverse=True)
+        numbers = labels
+        if marks is None:
+            self.classes_, numbers = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y has one class, '{self.classes_[0]}'; expected two or more")
         names = datasets.ClassLabel(names=[str(one) for one in self.classes_])
         columns = datasets.Features({"text": datasets.Value("string"), "label": names})
-        rows = datasets.Dataset.from_dict({"text": texts, "label": numbers.tolist()}, features=columns)
+        values = numbers.tolist()
+        if marks is not None:
+            columns["label"], values = datasets.List(names), [np.flatnonzero(row).tolist() for row in marks]
+        rows = datasets.Dataset.from_dict({"text": texts, "label": values}, features=columns)
         groups = number_groups_by_key({"train": map(hash_normalized_text, texts)})["train"]
-        self._train(self._split_rows(rows, groups, numbers))
+        self._train(self._split_rows(rows, groups, numbers if marks is None else choose_rarest_labels(marks)))
         return self
 
     def _check_rows(self, splits: Mapping[str, datasets.Dataset]) -> Any:
@@ -264,7 +290,7 @@ class CtxzooClassifier(ClassifierMixin, _Estimator):
         return check_texts(splits)
 
     def predict_proba(self, X: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return the probability of each label, (n, L) in the order of `classes_`.
+        """Return the probability of each label, (n, L) in the order of `classes_`; of several labels each by itself.
 
         Args:
             X: Texts, a list or a column of n; of long ones as many words are read as in the training.
@@ -281,10 +307,31 @@ class CtxzooClassifier(ClassifierMixin, _Estimator):
         return np.array([list(one["probabilities"].values()) for one in found]).reshape(-1, len(self.classes_))
 
     def predict(self, X: Sequence[str]) -> npt.NDArray[Any]:
-        """Return the most probable label of each text, (n,); arguments and errors as in `predict_proba`."""
+        """Return the most probable label of each text, (n,), or 0 and 1 (n, L) where a text may have several labels.
+
+        Arguments and errors are those of `predict_proba`.
+        """
         probabilities = self.predict_proba(X)
+        if self.model_.config.problem_type == SEVERAL_LABELS:
+            given: npt.NDArray[Any] = (probabilities >= (self.model_.config.label_threshold or USUAL_THRESHOLD)).astype(
+                np.int64
+            )
+            return given
         labels: npt.NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
         return labels
+
+    def score(self, X: Sequence[str], y: Any, sample_weight: Any = None) -> float:
+        """Return the part of the texts whose label is right, or all of whose labels are.
+
+        Args:
+            X, y: Texts and their labels, as in `fit`.
+            sample_weight: (n,) weight of each text; None: 1.
+        """
+        check_is_fitted(self)
+        if self.model_.config.problem_type == SEVERAL_LABELS:
+            y = _read_label_sets(y, self.classes_)[0]
+        value: float = super().score(X, y, sample_weight)
+        return value
 
     def _describe_checkpoint(self) -> None:
         labels = self.model_.config.id2label
@@ -292,6 +339,7 @@ class CtxzooClassifier(ClassifierMixin, _Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         return tags
 
@@ -405,6 +453,26 @@ def _check_texts(X: Any) -> list[str]:
     if not texts:
         raise ValueError("X has no text; expected one or more")
     return [str(text) for text in texts]
+
+
+def _read_label_sets(y: Any, classes: Any = None) -> tuple[npt.NDArray[np.int8] | None, Any]:
+    """Return 0 and 1, (n, L), and the labels, (L,), where texts have several of them; None and None: one label each.
+
+    Args:
+        y: Labels: one for each text, lists of them, or 0 and 1 in rows of equal length.
+        classes: (L,) labels of a fitted model, in its order; None: those of y.
+    """
+    lists = (list, tuple, set, frozenset)
+    if isinstance(y, (list, tuple)) and y and all(isinstance(row, lists) for row in y):
+        widths, cells = {len(row) for row in y}, {cell for row in y for cell in row}
+        if not (cells <= {0, 1} and len(widths) == 1 and min(widths) > 1):
+            binarizer = MultiLabelBinarizer(classes=classes)
+            return binarizer.fit_transform(y).astype(np.int8), binarizer.classes_
+    if type_of_target(y) != "multilabel-indicator":
+        return None, None
+    marks = np.asarray(y.todense() if hasattr(y, "todense") else y).astype(np.int8)
+    names = getattr(y, "columns", None)
+    return marks, np.arange(marks.shape[1]) if names is None else np.asarray(names)
 
 
 def _format_option(value: Any) -> str:

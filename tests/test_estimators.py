@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MultiLabelBinarizer, StandardScaler
 from sklearn.utils import estimator_checks
 from sklearn.utils.validation import validate_data
 
@@ -242,6 +242,20 @@ def test_labels_of_any_type() -> None:
     assert model.classes_.tolist() == [3, 7]
     assert model.predict(texts).dtype == numbers.dtype
     assert model.model_.config.id2label == {0: "3", 1: "7"}
+
+
+def test_several_labels_as_lists_and_as_0_and_1() -> None:
+    texts, labels = small_texts()
+    lists = [[label, "all"] if row % 5 else [] for row, label in enumerate(labels)]
+    options = {"epochs": 2, "learning_rate": 0.01, "word_vectors": "null", "vector_words": 0}
+    fitted = classifier(**options).fit(texts, lists)
+    assert fitted.classes_.tolist() == ["all", "label 0", "label 1"]
+    marks = MultiLabelBinarizer().fit_transform(lists)
+    other = classifier(**options).fit(texts, pd.DataFrame(marks, columns=fitted.classes_))
+    np.testing.assert_array_equal(other.classes_, fitted.classes_)
+    np.testing.assert_array_equal(other.predict(texts), fitted.predict(texts))
+    assert fitted.predict(texts).shape == (len(texts), 3)
+    assert fitted.score(texts, lists) == fitted.score(texts, marks) == (fitted.predict(texts) == marks).all(1).mean()
 
 
 @pytest.mark.parametrize(

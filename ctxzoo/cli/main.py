@@ -197,6 +197,7 @@ def print_info(options: argparse.Namespace) -> int:
 def evaluate_checkpoint(options: argparse.Namespace) -> int:
     """Run `ctxzoo evaluate`: print the scores of a checkpoint, and write them if asked; return the exit status."""
     from ctxzoo.checkpoints import open_checkpoint
+    from ctxzoo.hub.classification_facts import build_label_tables
     from ctxzoo.results.environment import get_library_versions
     from ctxzoo.tasks.commands import write_json
 
@@ -212,6 +213,9 @@ def evaluate_checkpoint(options: argparse.Namespace) -> int:
         for name, value in _sort_metrics(scores, card).items()
     ]
     print_table(["metric", options.split], rows, title=f"{options.checkpoint} on {options.dataset}")
+    labels = getattr(options, "labels", None)  # scores of each label, which classifiers of texts have
+    for one in [] if labels is None else build_label_tables(labels, options.split):
+        print_table(one.rows[0], one.rows[1:], title=one.title)
     if options.output is not None:
         content = {
             "checkpoint": options.checkpoint,
@@ -220,6 +224,7 @@ def evaluate_checkpoint(options: argparse.Namespace) -> int:
             **problem_options,
             "precision": options.precision,
             "metrics": scores,
+            **({} if labels is None else {"labels": labels}),
             "reading": get_reading_notes().to_json_dict(),
             "versions": get_library_versions(),
         }

@@ -292,8 +292,10 @@ def _write_results_section(
     if not rows:
         return f"This run reported none of the metrics of {task.title}."
     intervals = "".join(f" {sentence}" for sentence in _describe_confidence_intervals(result, dataset_facts, task))
-    label_rows = task.tabulate_labels(result.metrics, result.split)
-    of_labels = f"\n\nOn {result.split}:\n\n{format_card_table(label_rows[0], label_rows[1:])}" if label_rows else ""
+    of_labels = "".join(
+        f"\n\n{one.title[:1].upper()}{one.title[1:]}:\n\n{format_card_table(one.rows[0], one.rows[1:])}"
+        for one in task.list_label_tables(result)
+    )
     notes = f"{task.results_note} {_describe_seeds_and_folds(runs)}.{intervals}"
     return f"{format_card_table(headings, rows)}{of_labels}\n\n{notes}"
 

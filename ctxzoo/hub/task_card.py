@@ -33,6 +33,19 @@ class Metric:
     decimals: int = 2
 
 
+@dataclass(frozen=True)
+class LabelTable:
+    """A table of what is said of each label.
+
+    Attributes:
+        title: Title of the table.
+        rows: Rows of cells, headings first.
+    """
+
+    title: str
+    rows: list[list[str]]
+
+
 class TaskCard(ABC):
     """One problem: what is written about a model that does it, and how such a model predicts.
 
@@ -93,13 +106,8 @@ class TaskCard(ABC):
         """Return the names of the metrics by which a result with such metrics is compared with baselines."""
         return self.headline
 
-    def tabulate_labels(self, metrics: Mapping[str, float], split: str) -> list[list[str]]:
-        """Return the scores of each label on a split as rows of cells, headings first; empty: there are none.
-
-        Args:
-            metrics: Metric values of a results file, by split/name.
-            split: Name of the split.
-        """
+    def list_label_tables(self, result: RunResult) -> list[LabelTable]:
+        """Return tables of the scores of each label on the split that a result reports; empty: there are none."""
         return []
 
     def describe_data(self, result: RunResult) -> Iterable[str]:

@@ -132,9 +132,9 @@ class LinearTextScores(nn.Module):
         """
         if self.row_of_id is None:
             raise ValueError("the layer keeps a float weight for each id; make it with num_rows")
-        largest = weight.abs().amax(dim=1)  # (K,)
+        largest = torch.maximum(weight.amax(dim=1), -weight.amin(dim=1))  # (K,)
         scales = torch.where(largest > 0, largest / 127, torch.ones_like(largest))
-        rounded = (weight / scales.unsqueeze(1)).round().to(torch.int8)
+        rounded = (weight / scales.unsqueeze(1)).round_().to(torch.int8)
         values = {"inverse_document_frequency": inverse_document_frequency, "weight_scales": scales, "weight": rounded}
         values = {name: F.pad(value, (0, 0) * (value.dim() - 1) + (1, 0)) for name, value in values.items()}
         values["bias"] = bias

@@ -23,7 +23,7 @@ TRIALS = "trials"  # folder within one of results: runs by which settings were c
 RESULTS_DIR = "runs/results"  # where runs write by default, ignored by git; results/ holds the published ones
 SCHEMA = 1
 LARGEST_CURVE = 80  # points of one number over the epochs of a training
-OPTIONAL = ("tag", "per_example", "reading")  # files of earlier runs lack them
+OPTIONAL = ("tag", "per_example", "reading", "labels")  # files of earlier runs lack them
 _POINT = re.compile(r"(.+)/epoch(\d+)/(.+)")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 _OTHERS = re.compile(r"[^A-Za-z0-9_.+-]+")
@@ -68,6 +68,8 @@ class RunResult:
             subsets. Empty where none are stored; files then leave it out.
         reading: Number of odd files, rows and documents by what was done to them, see ``ReadingNotes.counts``. Empty
             where there were none; files then leave it out.
+        labels: Scores of each label of a classifier, by split, see ``metrics.label_scores.tabulate_pairs``. Empty where
+            there are none; files then leave it out.
     """
 
     schema: int = SCHEMA
@@ -92,6 +94,7 @@ class RunResult:
     tag: str = ""
     per_example: dict[str, list[float]] = field(default_factory=dict)
     reading: dict[str, int] = field(default_factory=dict)
+    labels: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 def write_result(result: RunResult, folder: str | Path) -> Path:
@@ -246,7 +249,7 @@ def _encode_result(result: RunResult) -> bytes:
     """Check a result and return it as the bytes of its file."""
     # Settings are compared by `--resume`: of these no digit is lost.
     content = {name: value if name == "settings" else _round_values(value) for name, value in asdict(result).items()}
-    for name in ("per_example", "reading"):
+    for name in ("per_example", "reading", "labels"):
         if not content[name]:
             del content[name]
     _check_result_content(content)
@@ -298,8 +301,14 @@ def _check_result_content(content: Mapping[str, Any]) -> None:
     _check_lists("per_example", content.get("per_example", {}))
     _check_value_type("reading", content.get("reading", {}), dict)
     _check_values("reading", content.get("reading", {}), int)
+    _check_value_type("labels", content.get("labels", {}), dict)
+    for split, table in content.get("labels", {}).items():
+        _check_value_type(f"labels.{split}", table, dict)
+        numbers = {name: table.get(name, []) for name in ("precision", "recall", "f1", "support")}
+        _check_lists(f"labels.{split}", numbers)
     for name, value in content.items():
-        _check_json_value(name, value)
+        if name != "labels":  # a label may be called as a path is
+            _check_json_value(name, value)
     _check_created(content["created"])
 
 

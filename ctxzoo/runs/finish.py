@@ -8,10 +8,12 @@ from typing import Any, Protocol
 
 import lightning
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from ctxzoo.hub.card import CardOptions, build_card, make_card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
+from ctxzoo.hub.classification_facts import write_label_files
 from ctxzoo.hub.eval_results import build_eval_results_files, describe_seed_and_fold
 from ctxzoo.hub.push import push_folder
 from ctxzoo.hub.task_card import TaskCard, format_loading_snippet
@@ -73,6 +75,7 @@ def build_training_result(
         fingerprint=data.fingerprint,
         seconds=get_training_seconds(trainer),
         per_example=per_example,
+        labels=getattr(task, "label_tables", None),
     )
 
 
@@ -114,6 +117,8 @@ def finish_run(
         card=build_card(result, task.model.config, task=card, example=published, options=options),
         eval_results=build_eval_results_files(result, card),
     )
+    for split, table in result.labels.items():
+        write_label_files(table, run.folder / f"labels-{split}.csv", run.folder / f"confusion-{split}.csv")
     write_result_file(result, run.results_file)
     draw_if_matplotlib_is_installed(lambda: _draw_figures(task, data, card, example, run.folder))
     print_summary(result, run, example)
@@ -148,17 +153,18 @@ def print_summary(result: RunResult, run: Run, example: Mapping[str, Any] | None
     print_table_with_title(
         f"{result.architecture} {result.variant} on {result.dataset}, {describe_seed_and_fold(result)}", table, console
     )
-    rows = card.tabulate_labels(result.metrics, result.split)
-    if rows:
-        labels = Table(*rows[0])
-        for row in rows[1:]:
-            labels.add_row(*row)
-        print_table_with_title(f"each label, {result.split}", labels, console)
+    for one in card.list_label_tables(result):
+        of_labels = Table(*map(escape, one.rows[0]))
+        for row in one.rows[1:]:
+            of_labels.add_row(*map(escape, row))
+        print_table_with_title(one.title, of_labels, console)
     console.print(
         f"trained {result.wall_seconds / 60:.1f} min; {result.parameters['trainable']:,} trainable parameters"
     )
     checkpoint = run.checkpoint.absolute()
-    places = f"results    {run.results_file}\nfigures    {run.folder}\ncheckpoint {checkpoint}\n"
+    labels_file = run.folder / f"labels-{result.split}.csv"
+    labels = f"labels     {labels_file}\n" if result.labels and labels_file.is_file() else ""
+    places = f"results    {run.results_file}\n{labels}figures    {run.folder}\ncheckpoint {checkpoint}\n"
     console.print(places, soft_wrap=True, highlight=False)
     for line in format_loading_snippet(checkpoint, card):
         console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -126,6 +126,7 @@ class Run(ABC):
         dataset: str | None = None,
         split: str | None = None,
         per_example: Mapping[str, Sequence[float]] | None = None,
+        labels: Mapping[str, dict[str, Any]] | None = None,
     ) -> RunResult:
         """Build the content of the results file.
 
@@ -137,6 +138,7 @@ class Run(ABC):
             dataset, split: Names of the dataset and split that were scored; None: those of the run.
             per_example: Values for every scored example, by name, which the results file keeps for paired tests; None:
                 none.
+            labels: Scores of each label of a classifier, by split, as in `RunResult`; None: none.
         """
         experiment, source = self.experiment, strip_local_path(dataset or self.dataset)
         return RunResult(
@@ -160,6 +162,7 @@ class Run(ABC):
             tag=self.tag,
             per_example={name: list(values) for name, values in (per_example or {}).items()},
             reading=get_reading_notes().counts(),
+            labels=dict(labels or {}),
         )
 
     @abstractmethod

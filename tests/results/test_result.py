@@ -48,7 +48,7 @@ def test_file_format(tmp_path: Path) -> None:
     path = write_result(make_result(wall_seconds=12345.6789, metrics={"b": 1 / 3, "a": 1_234_567_890}), tmp_path)
     text = path.read_text()
     content = json.loads(text)
-    assert list(content) == sorted({field.name for field in fields(RunResult)} - {"per_example", "reading"})
+    assert list(content) == sorted({field.name for field in fields(RunResult)} - {"per_example", "reading", "labels"})
     assert list(content["metrics"]) == ["a", "b"]
     assert content["metrics"] == {"a": 1_234_567_890, "b": 0.333333}
     assert content["wall_seconds"] == 12345.7
@@ -61,6 +61,20 @@ def test_numbers_of_examples(tmp_path: Path) -> None:
     path = write_result(result, tmp_path)
     assert read_result(path) == result
     assert json.loads(path.read_text())["per_example"] == {"test/nll": [101.25, 7.0], "test/steps": [12, 1]}
+
+
+def test_scores_of_labels_may_have_any_name_and_are_numbers(tmp_path: Path) -> None:
+    table = {
+        "names": ["/r/python", "b"],
+        "precision": [50.0, 0.0],
+        "recall": [1.0, 2.0],
+        "f1": [1.5, 0.0],
+        "support": [3, 1],
+    }
+    result = make_result(labels={"test": {**table, "confused": [["b", "/r/python", 2]]}})
+    assert read_result(write_result(result, tmp_path)) == result
+    with pytest.raises(TypeError, match=r"labels\.test\.f1\[0\]'?: expected float, found str"):
+        write_result(make_result(labels={"test": {**table, "f1": ["high", 0.0]}}), tmp_path)
 
 
 def test_curves_of_long_trainings_have_at_most_80_points(tmp_path: Path) -> None:

@@ -23,10 +23,11 @@ from ctxzoo.hub.classification_facts import (
     DRAWN,
     METRICS,
     SET_METRICS,
+    build_label_tables,
     describe_calibration,
     get_label_names,
 )
-from ctxzoo.hub.task_card import TaskCard, describe_vocabulary
+from ctxzoo.hub.task_card import LabelTable, TaskCard, describe_vocabulary
 from ctxzoo.metrics.label_scores import USUAL_THRESHOLD
 from ctxzoo.models.configuration_base import SEVERAL_LABELS, ZooConfig
 from ctxzoo.tasks.text_classification.contributions import explain_text
@@ -36,6 +37,7 @@ from ctxzoo.tasks.text_classification.known_words import KnownWordsPipeline
 from ctxzoo.tasks.text_classification.prediction import classify_texts, drop_probabilities
 
 if TYPE_CHECKING:
+    from ctxzoo.results.result import RunResult
     from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
     from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 
@@ -141,12 +143,17 @@ class TextClassificationCard(TaskCard):
         has_sets = any(name.endswith("/micro_f1") for name in metrics)
         return ("micro_f1", "macro_f1") if has_sets else self.headline
 
+    def list_label_tables(self, result: RunResult) -> list[LabelTable]:
+        table = result.labels.get(result.split)
+        return build_label_tables(table, result.split) if table else []
+
     def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         """Return sentences of a model card on the limits of the model."""
         if config.problem_type == SEVERAL_LABELS:
             yield (
                 f"Each of its {config.num_labels} labels is given or not by itself; a text may get none of "
-                "them, and one in another language than it was trained on may get some."
+                "them, and one in another language than it was trained on may get some. Micro F1 counts the labels of "
+                "all texts together; of an exact match all labels of a text are right."
             )
         else:
             yield (

@@ -284,7 +284,9 @@ class TextClassification(Classification, TaskCommands):
         from ctxzoo.tasks.text_classification.wide_start import has_wide_part, initialize_wide_part
 
         if "validation" in data.splits:
-            choose_thresholds(task, data)
+            lines = choose_thresholds(task, data)
+            if experiment.run.tell_time:
+                print(*lines, sep="\n", end="\n" if lines else "", flush=True)
         if not has_wide_part(task.model) or "validation" not in data.splits:
             return super().score(experiment, task, data, splits)
         chosen = tuple(split for split in splits if split == "validation")
@@ -316,7 +318,7 @@ class TextClassification(Classification, TaskCommands):
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.data.formats import SAMPLE
         from ctxzoo.tasks.text_classification.prediction import read_recorded_columns
-        from ctxzoo.tasks.text_classification.task import evaluate
+        from ctxzoo.tasks.text_classification.task import evaluate_labels
 
         problem_options = {name: value for name, value in problem_options.items() if value is not None}
         if options.dataset != SAMPLE:
@@ -326,9 +328,10 @@ class TextClassification(Classification, TaskCommands):
             if "label_columns" in problem_options:
                 recorded.pop("label_separator", None)
             problem_options = {**recorded, **problem_options}
-        return evaluate(
+        scores, options.labels = evaluate_labels(
             options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **problem_options
         )
+        return scores
 
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         text, page = problem_options["text"], problem_options["explain"]
@@ -480,6 +483,7 @@ def check_objective(name: str, *, several: bool) -> None:
     """
     from ctxzoo.metrics.label_scores import SET_SCORES
 
+    name = name or ("accuracy" if several else "")  # which a training selects by unless it is told otherwise
     known = (*SET_SCORES, "nll") if several else ("accuracy", "macro_f1", "calibration_error", "nll")
     if name and name not in known:
         kind = "any number of labels" if several else "one label"

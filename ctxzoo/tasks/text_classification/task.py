@@ -113,8 +113,8 @@ class SequenceClassificationTask(ClassificationTask):
         several_labels: Whether a text may have several labels, for a `pretrained` model with `label_names`; a head of
             the other kind is replaced with a warning.
         objective: Name of the score by which the threshold is chosen: micro_f1, macro_f1 or exact_match.
-        class_weights: As in `ClassificationTask`; where a text may have several labels, weight of each label's texts
-            beside those that do not have it.
+        class_weights: Weight of each class, as in `ClassificationTask`; where a text may have several labels, weight of
+            the texts of each label beside those that do not have it.
 
     Attributes:
         label_tables: Name of each split that was tested to the scores of each label, see `tabulate_pairs`.
@@ -195,7 +195,7 @@ class SequenceClassificationTask(ClassificationTask):
         return logits, labels
 
 
-def choose_thresholds(task: SequenceClassificationTask, data: Any) -> None:
+def choose_thresholds(task: SequenceClassificationTask, data: Any) -> list[str]:
     """Choose `label_threshold` and `unsure_below` of a model's config on the validation rows of a DataModule.
 
     The first is where the score that the task names as its objective is best; the second tells wrong predictions from
@@ -204,22 +204,39 @@ def choose_thresholds(task: SequenceClassificationTask, data: Any) -> None:
     Args:
         task: LightningModule whose model is trained.
         data: DataModule after its `setup`, with a split "validation".
+
+    Returns:
+        Sentences on what was chosen, for a person.
     """
     device, config = task.model.device, task.model.config
     if not hasattr(config, "unsure_below"):
-        return  # a model of others, whose config has no place for them
+        return []  # a model of others, whose config has no place for them
     trainer = build_scoring_trainer(data, precision="32-true", accelerator="auto", progress=False)
     batches = trainer.predict(task, data.split_dataloader("validation"))
     task.model.to(device)
     rows, logits = (torch.cat([batch[name] for batch in batches or []]) for name in ("row", "logits"))
     _, order = np.unique(rows.numpy(), return_index=True)
     logits, labels = logits[order], torch.from_numpy(data.labels("validation"))
+    lines = []
     if task.has_several_labels:
-        sets = LabelSetScores(config.num_labels)
+        sets, objective = LabelSetScores(config.num_labels), task.hparams["objective"]
         sets.update(logits.sigmoid(), labels)
-        config.label_threshold = sets.choose_threshold(task.hparams["objective"])
-    probabilities, is_right = judge_predictions(logits, labels, config.label_threshold)
+        config.label_threshold = sets.choose_threshold(objective)
+        lines.append(
+            f"labels are given from a probability of {config.label_threshold:g} on, chosen on validation by "
+            f"{objective.replace('_', ' ')}"
+        )
+    probabilities, is_right = judge_predictions(logits, labels, getattr(config, "label_threshold", None))
     config.unsure_below = choose_unsure_threshold(probabilities, is_right)
+    if config.unsure_below is not None:
+        is_unsure = probabilities < config.unsure_below
+        wrong = 100 * (~is_right[is_unsure]).mean(), 100 * (~is_right[~is_unsure]).mean() if not is_unsure.all() else 0
+        lines.append(
+            f"unsure is a probability below {config.unsure_below:.3f}: {is_unsure.sum():,} of the {len(is_right):,} "
+            f"texts of validation, of which {wrong[0]:.0f} % are wrong, of the others {wrong[1]:.0f} % "
+            "(ctxzoo predict --unsure auto)"
+        )
+    return lines
 
 
 def judge_predictions(logits: torch.Tensor, labels: torch.Tensor, threshold: float | None) -> tuple[Any, Any]:
@@ -272,6 +289,39 @@ def evaluate(
         `nll` (nats).
 
     Raises:
+        OSError, TypeError, ValueError: as in `evaluate_labels`.
+    """
+    return evaluate_labels(
+        checkpoint,
+        dataset,
+        split,
+        tokenizer=tokenizer,
+        batch_size=batch_size,
+        precision=precision,
+        accelerator=accelerator,
+        progress=progress,
+        **data_options,
+    )[0]
+
+
+def evaluate_labels(
+    checkpoint: str | Path | PreTrainedModel,
+    dataset: str,
+    split: str = "test",
+    *,
+    tokenizer: Any = None,
+    batch_size: int = 256,
+    precision: str = "32-true",
+    accelerator: str = "auto",
+    progress: bool = True,
+    **data_options: Any,
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Score a classifier on a split, and each of its labels; arguments as in `evaluate`.
+
+    Returns:
+        The scores of `evaluate`, and those of each label as `tabulate_pairs` has them.
+
+    Raises:
         OSError: there is no such checkpoint or dataset.
         TypeError: an option that the DataModule does not have.
         ValueError: a row has a label that the model does not have, unless it is left out with `--skip_bad`; no such
@@ -293,7 +343,8 @@ def evaluate(
     groups = number_groups_by_key({split: map(hash_normalized_text, data.texts(split).select(rows)["text"])})[split]
     where = dataset if Path(dataset).is_file() else f"dataset {dataset!r}, split {split!r}"
     note_contradictory_labels(where, groups, data.labels(split))
-    return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
+    scores = score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
+    return scores, task.label_tables[split]
 
 
 def evaluate_ensemble(

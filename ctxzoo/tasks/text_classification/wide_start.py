@@ -151,18 +151,21 @@ def fit_wide_part(
     features = compute_tfidf(counts, idf, starts)
     if means is not None:
         features = sparse.hstack([features, sparse.csr_matrix((means - center) / spread)]).tocsr()
-    fit = partial(_fit_linear_svms, num_labels=num_labels, class_weights=class_weights)
-    cost, factor, shift = _choose_cost(features, labels, fit, seed, costs, report_progress, len(ids), objective)
-    scales = _compute_feature_scales(features, labels, len(ids))
-    weight, bias = fit(features, labels, cost=cost, scales=scales)
+    fit = partial(_fit_each_label, num_ids=len(ids), class_weights=class_weights)
+    cost, factor, shift = _choose_cost(features, labels, num_labels, fit, seed, costs, report_progress, objective)
+    weight, bias = np.zeros((features.shape[1], num_labels), np.float32), np.full(num_labels, np.nan)
+    for label, _, column, intercept in fit(features, labels, costs=(cost,)):
+        weight[:, label], bias[label] = column, intercept
+    _fill_other_labels(weight, bias, labels)
+    weight *= factor
     vector_weight = weight[len(ids) :] / spread[:, None]
     return WideStart(
         ids=torch.from_numpy(ids).long(),
         inverse_document_frequency=torch.from_numpy(idf).float(),
-        weight=torch.from_numpy(factor * weight[: len(ids)]).float(),
-        bias=torch.from_numpy(factor * (bias - center @ vector_weight) + shift).float(),
+        weight=torch.from_numpy(weight[: len(ids)]),
+        bias=torch.from_numpy(factor * bias - center @ vector_weight + shift).float(),
         cost=cost,
-        vector_weight=None if words is None else torch.from_numpy(factor * vector_weight).float(),
+        vector_weight=None if words is None else torch.from_numpy(vector_weight).float(),
     )
 
 
@@ -198,11 +201,11 @@ def _replace_entries(matrix: Matrix, entries: Scores) -> Matrix:
 def _choose_cost(
     features: Matrix,
     labels: Labels,
-    fit: Callable[..., tuple[Scores, Scores]],
+    num_labels: int,
+    fit: Callable[..., Iterator[tuple[int, float, Scores, float]]],
     seed: int,
     costs: Sequence[float],
     report_progress: Callable[[int, int], None],
-    num_ids: int,
     objective: str | None,
 ) -> tuple[float, float, float]:
     """Choose the cost C, the factor of the margins and what is added to them, by cross-validation.
@@ -217,19 +220,23 @@ def _choose_cost(
     held_out = np.concatenate([held_out_rows for _, held_out_rows in folds])
     scores: dict[float, list[Scores]] = {cost: [] for cost in costs}
     for fold, (fitted, held_out_rows) in enumerate(folds):
-        # Ratios do not depend on C, and matrices of long texts are large: both are made once for each fold.
-        of_fitted, of_held = features[fitted], features[held_out_rows]
-        scales = _compute_feature_scales(of_fitted, labels[fitted], num_ids)
-        for number, cost in enumerate(costs, start=1 + fold * len(costs)):
-            weight, bias = fit(of_fitted, labels[fitted], cost=cost, scales=scales)
-            scores[cost].append(of_held @ weight + bias)
-            report_progress(number, len(folds) * len(costs) + 1)  # the last is that of all rows
-    held_out_scores = {cost: np.concatenate(parts) for cost, parts in scores.items()}
-    values = {
-        cost: _compute_objective(of_cost, labels[held_out], objective) for cost, of_cost in held_out_scores.items()
-    }
+        # Margins of one label at a time: weights of all labels would take memory for nothing.
+        of_held, number = features[held_out_rows], len(_select_classes_to_fit(labels[fitted]))
+        margins = {cost: np.zeros((len(held_out_rows), num_labels)) for cost in costs}
+        biases = {cost: np.full(num_labels, np.nan) for cost in costs}
+        done = fold * len(costs)
+        for svm, (label, cost, column, intercept) in enumerate(fit(features[fitted], labels[fitted], costs=costs), 1):
+            margins[cost][:, label], biases[cost][label] = of_held @ column, intercept
+            if fold * len(costs) + svm // number > done:
+                done += 1
+                report_progress(done, len(folds) * len(costs) + 1)  # the last is that of all rows
+        for cost in costs:
+            _fill_other_labels(margins[cost], biases[cost], labels[fitted])
+            scores[cost].append(margins[cost] + biases[cost])
+    of_costs = {cost: np.concatenate(parts) for cost, parts in scores.items()}
+    values = {cost: _compute_objective(of_cost, labels[held_out], objective) for cost, of_cost in of_costs.items()}
     best = max(values, key=values.__getitem__)
-    return best, *_fit_score_scale(held_out_scores[best], labels[held_out])
+    return best, *_fit_score_scale(of_costs[best], labels[held_out])
 
 
 def _compute_objective(scores: Scores, labels: Labels, objective: str | None) -> float:
@@ -255,47 +262,57 @@ def _select_classes_to_fit(labels: Labels) -> npt.NDArray[np.int64]:
     return classes[1:] if len(classes) == 2 else classes
 
 
-def _compute_feature_scales(features: Matrix, labels: Labels, num_ids: int) -> Scores:
-    """Return (fitted classes, columns) the square root of |r| of `compute_log_count_ratios`, and 1 behind the ids."""
-    tfidf = features if num_ids == features.shape[1] else features[:, :num_ids]
+def _fit_each_label(
+    features: Matrix, labels: Labels, *, num_ids: int, costs: Sequence[float], class_weights: Scores | None
+) -> Iterator[tuple[int, float, Scores, float]]:
+    """Yield the linear SVM of each label and cost: label, C, weights (columns,) and bias.
+
+    Columns of ids are multiplied by the square root of |r| of `compute_log_count_ratios`, those behind them by 1.
+
+    Args:
+        features: (rows, columns) features.
+        labels: (rows,) classes; or (rows, L) 0 and 1.
+        num_ids: Number of first columns that are ids.
+        costs: Values of C.
+        class_weights: (L,) weight of the rows of each label; None: 1.
+    """
+    several, tfidf = labels.ndim == 2, features[:, :num_ids]
     present = _replace_entries(tfidf, np.ones(tfidf.nnz))
-    ratios = compute_log_count_ratios(present, labels, _select_classes_to_fit(labels))
-    rest = np.ones((len(ratios), features.shape[1] - num_ids))
-    scales: Scores = np.concatenate([np.sqrt(np.abs(ratios)), rest], axis=1)
-    return scales
-
-
-def _fit_linear_svms(
-    features: Matrix,
-    labels: Labels,
-    *,
-    num_labels: int,
-    cost: float,
-    scales: Scores,
-    class_weights: Scores | None,
-) -> tuple[Scores, Scores]:
-    """Return weights (V, L) and biases (L,) of linear SVMs; a class without a row never wins."""
-    several, fitted = labels.ndim == 2, _select_classes_to_fit(labels)
-    weight, intercepts = np.zeros((features.shape[1], num_labels)), np.full(num_labels, np.nan)
-    for label, scale in zip(fitted, scales, strict=True):
+    fitted = _select_classes_to_fit(labels)
+    half = 0.5 if not several and len(fitted) == 1 else 1.0  # of two classes each has half of the margin
+    for label in fitted.tolist():
+        ratios = compute_log_count_ratios(present, labels, [label])[0]
+        scale = np.concatenate([np.sqrt(np.abs(ratios)), np.ones(features.shape[1] - num_ids)])
+        scaled = _replace_entries(features, features.data * scale[features.indices])
         is_one = labels[:, label] == 1 if several else labels == label
         of_rows = None
         if class_weights is not None:
             of_rows = np.where(is_one, class_weights[label], 1.0) if several else class_weights[labels]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # of a large C, which then is not chosen, or as good
-            scaled = _replace_entries(features, features.data * scale[features.indices])
-            model = LinearSVC(C=cost, random_state=0).fit(scaled, is_one, of_rows)
-        weight[:, label], intercepts[label] = model.coef_[0] * scale, model.intercept_[0]
-    if several:
-        constant = np.where(labels.all(axis=0), 1.0, -1.0)  # of labels that all rows have, or none
-        return weight, np.where(np.isnan(intercepts), constant, intercepts)
+        for cost in costs:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # of a large C: not chosen, or as good
+                model = LinearSVC(C=cost, random_state=0).fit(scaled, is_one, of_rows)
+            yield label, cost, half * model.coef_[0] * scale, half * float(model.intercept_[0])
+
+
+def _fill_other_labels(values: Any, biases: Scores, labels: Labels) -> None:
+    """Fill in the columns of labels without an SVM, whose bias is not a number, in place.
+
+    Of two classes the first is the negative of the second. A class without a row never wins; of several labels a text,
+    one that all rows have, or none, is as sure as a margin of 1.
+
+    Args:
+        values: (rows, L) margins, or weights, of each label.
+        biases: (L,) bias of each label.
+        labels: (rows,) classes of the rows that SVMs were fitted to; or (rows, L) 0 and 1.
+    """
+    if labels.ndim == 2:
+        biases[:] = np.where(np.isnan(biases), np.where(labels.all(axis=0), 1.0, -1.0), biases)
+        return
     classes = np.unique(labels)
     if len(classes) == 2:
-        second = classes[1]
-        weight[:, second], intercepts[second] = weight[:, second] / 2, intercepts[second] / 2
-        weight[:, classes[0]], intercepts[classes[0]] = -weight[:, second], -intercepts[second]
-    return weight, np.where(np.isnan(intercepts), np.nanmin(intercepts) - 1.0, intercepts)
+        values[:, classes[0]], biases[classes[0]] = -values[:, classes[1]], -biases[classes[1]]
+    biases[np.isnan(biases)] = np.nanmin(biases) - 1.0
 
 
 def _split_into_folds(labels: Labels, seed: int) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:

@@ -11,10 +11,11 @@ from transformers import TokenClassificationPipeline
 from ctxzoo.hub.card_facts import make_sample_facts
 from ctxzoo.hub.card_parts import Snippets, format_code_span, format_repo_id_line, format_text_assignment
 from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, describe_calibration, get_label_names
-from ctxzoo.hub.task_card import Metric, TaskCard, describe_vocabulary
+from ctxzoo.hub.task_card import LabelTable, Metric, TaskCard, describe_vocabulary
 from ctxzoo.models.configuration_base import ZooConfig
 
 if TYPE_CHECKING:
+    from ctxzoo.results.result import RunResult
     from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 
 WITH_PACKAGE = """\
@@ -89,8 +90,8 @@ class TokenClassificationCard(TaskCard):
         has_spans = any(name.endswith("/span_f1") for name in metrics)
         return ("span_f1", "accuracy") if has_spans else self.headline
 
-    def tabulate_labels(self, metrics: Mapping[str, float], split: str) -> list[list[str]]:
-        start = f"{split}/spans_"
+    def list_label_tables(self, result: RunResult) -> list[LabelTable]:
+        metrics, split, start = result.metrics, result.split, f"{result.split}/spans_"
         labels = sorted(name.removeprefix(start) for name in metrics if name.startswith(start))
         rows = [
             [
@@ -100,7 +101,8 @@ class TokenClassificationCard(TaskCard):
             ]
             for label in labels
         ]
-        return [["spans", "F1", "precision", "recall", "number"], *rows] if rows else []
+        headings = ["spans", "F1", "precision", "recall", "number"]
+        return [LabelTable(f"each label, {split}", [headings, *rows])] if rows else []
 
     def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         """Return sentences of a model card on the limits of the model."""

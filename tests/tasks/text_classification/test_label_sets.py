@@ -18,6 +18,7 @@ from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.metrics.label_scores import LabelPairs, LabelSetScores, choose_unsure_threshold, tabulate_pairs
 from ctxzoo.models.ops_words import text_classification_loss
 from ctxzoo.tasks.text_classification.label_sets import find_separator, parse_class_weights
+from ctxzoo.tasks.text_classification.naive_bayes import compute_log_count_ratios
 from ctxzoo.tasks.text_classification.reader import TextSplits, check_texts
 from ctxzoo.tasks.text_classification.splitting import draw_rows_of_every_label, get_labels
 from ctxzoo.tasks.text_classification.wide_start import compute_tfidf, fit_wide_part
@@ -201,9 +202,7 @@ def test_the_linear_part_has_an_svm_for_each_label(weights: np.ndarray | None) -
     assert scores[:, 2].max() < scores[:, :2].mean()  # a label that no text has
     signs = scores[:, :2] > np.median(scores[:, :2], axis=0)
     assert (signs == labels[:, :2]).mean() > 0.7
-    from ctxzoo.tasks.text_classification.wide_start import _compute_feature_scales
-
-    scales = _compute_feature_scales(features, labels, 12)[1]
+    scales = np.sqrt(np.abs(compute_log_count_ratios((counts > 0) * 1.0, labels, [1])[0]))
     of_rows = None if weights is None else np.where(labels[:, 1] == 1, 5.0, 1.0)
     svm = LinearSVC(C=1.0, random_state=0).fit(features @ sparse.diags(scales), labels[:, 1], of_rows)
     margins = features @ (svm.coef_[0] * scales) + svm.intercept_[0]

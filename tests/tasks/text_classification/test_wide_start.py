@@ -199,13 +199,13 @@ def test_one_label_is_refused() -> None:
 def test_c_is_chosen_on_at_most_so_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_ROWS_TO_CHOOSE", 50)
     seen: list[int] = []
-    fit = module._fit_linear_svms
+    fit = module._fit_each_label
 
     def counted(features: object, labels: np.ndarray, **options: object) -> object:
         seen.append(len(labels))
         return fit(features, labels, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "_fit_linear_svms", counted)
+    monkeypatch.setattr(module, "_fit_each_label", counted)
     counts, of_row = texts(90, 2)
     fit_wide_part(counts, of_row, 2, STARTS, seed=0)
     assert seen[-1] == 90
