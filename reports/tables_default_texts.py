@@ -15,9 +15,18 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOT_RUN, NOTHING
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS
 from reports.labels import read_labels
-from reports.results_table import Column, Difference, Line, Row, Table, pick_by_heading
+from reports.results_table import (
+    Column,
+    Difference,
+    Line,
+    Row,
+    Table,
+    make_difference_rows,
+    make_rows,
+    pick_by_heading,
+)
 from reports.run_selection import Runs, select_runs
-from reports.score_columns import compare_over_folds, format_mean
+from reports.score_columns import compare_over_folds, compare_over_splits, format_mean
 from reports.tables_lama import find_data
 
 RECIPE = "default_text_classifier"
@@ -92,6 +101,29 @@ TABLES["default-texts-minutes"] = Table(
     where={"recipe": RECIPE, "variant": "both", "tag": ""},
     headings=("set",),
 )
+
+SMALL = read_labels("small_texts")
+# Each draw is a repetition, with the same rows for all models, whose differences are tested in pairs. Draws of the
+# smallest set, of 3,000 rows, share this part of their rows: the correction of the test for all sets.
+TABLES |= {
+    f"small-texts-{rows}": Table(
+        [
+            Column(
+                heading,
+                lambda runs: format_mean(runs, ACCURACY, 1),
+                compare_over_splits(ACCURACY, rows / 3_000),
+                where={"dataset": dataset},
+            )
+            for heading, dataset in DATASETS.items()
+        ],
+        [
+            *make_rows(SMALL, needed=list(SMALL)[:4], seeds=range(5, 10), command=f"--train_rows {rows} --resume"),
+            *make_difference_rows(SMALL, [("default", name) for name in list(SMALL)[1:4]], note=" (p over draws)"),
+        ],
+        where={"recipe": "small_texts", "tag": f"rows{rows}"},
+    )
+    for rows in (100, 300, 1000)
+}
 
 
 def _read_network_weight(run: RunResult) -> float:

@@ -23,7 +23,7 @@ from sklearn.model_selection import GridSearchCV, KFold, train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from ctxzoo.data.notices import format_count
@@ -145,11 +145,6 @@ class WordVectorFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc,
         return features
 
 
-def _divide_by_ten(features: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return features whose 100 numbers of deviation 1 together have the length 1, as TF-IDF has."""
-    return features / 10.0
-
-
 def build_linear_baseline(name: str, pre_tokenizer: PreTokenizerName = "whitespace") -> Pipeline:
     """Return an untrained scikit-learn pipeline from texts to classes.
 
@@ -184,10 +179,11 @@ def build_linear_baseline(name: str, pre_tokenizer: PreTokenizerName = "whitespa
     if name in ("words_characters_svm", VECTOR_BASELINE):
         words = TfidfVectorizer(**words_of, sublinear_tf=True)
         parts: list[Any] = [words, TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)]
+        union = make_union(*parts)
         if name == VECTOR_BASELINE:
-            scaled = StandardScaler(), FunctionTransformer(_divide_by_ten)
-            parts.append(make_pipeline(WordVectorFeatures(pre_tokenizer), *scaled))
-        return make_pipeline(make_union(*parts), LinearSVC(random_state=0))
+            union.transformer_list += [("vectors", make_pipeline(WordVectorFeatures(pre_tokenizer), StandardScaler()))]
+            union.transformer_weights = {"vectors": 0.1}
+        return make_pipeline(union, LinearSVC(random_state=0))
     if name == "bigram_naive_bayes":
         return make_pipeline(CountVectorizer(**words_of, binary=True), MultinomialNB())
     if name == "bigram_nbsvm":

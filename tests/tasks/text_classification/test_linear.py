@@ -23,12 +23,15 @@ from ctxzoo.tasks.text_classification.linear import (
     C_VALUES,
     COSTS,
     DOCUMENT_BASELINES,
+    FASTTEXT,
     LINEAR_BASELINES,
     MAJORITY_CLASS,
     TUNED_DOCUMENT,
     TUNED_LINEAR,
+    TUNED_VECTOR_BASELINE,
     LinearRun,
     NaiveBayesWeighted,
+    WordVectorFeatures,
     build_linear_baseline,
     build_linear_experiment,
     count_weights,
@@ -325,3 +328,18 @@ def test_own_splits_are_fitted_on_train_and_validation(
 def test_a_fold_needs_folds(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="folds=5 and fold=None; give both, or none"):
         make_run(tmp_path, fold=None)
+
+
+@pytest.mark.parametrize("name", [*BASELINES, *TUNED_LINEAR, *TUNED_DOCUMENT, *FASTTEXT, TUNED_VECTOR_BASELINE])
+def test_results_of_all_processes_name_a_pipeline_alike(name: str) -> None:
+    assert " at 0x" not in repr(build_linear_baseline(name, "english"))  # the address of a function
+
+
+def test_vectors_stand_beside_tfidf_with_a_tenth_of_their_deviation() -> None:
+    model = build_linear_baseline(TUNED_VECTOR_BASELINE, "english")[0].fit(TEXTS)
+    features = model.transform(TEXTS).toarray()[:, -200:]
+    plain = WordVectorFeatures("english").fit(TEXTS).transform(TEXTS)
+    varying = plain.std(axis=0) > 1e-9
+    assert varying.sum() > 150
+    expected = (plain - plain.mean(axis=0))[:, varying] / plain.std(axis=0)[varying] / 10
+    np.testing.assert_allclose(features[:, varying], expected, atol=1e-6)
