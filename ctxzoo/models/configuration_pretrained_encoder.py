@@ -5,7 +5,9 @@ from typing import Any, ClassVar
 from huggingface_hub.dataclasses import strict
 from transformers import AutoConfig, PreTrainedConfig
 
-from .configuration_base import ZooConfig
+from .configuration_base import LARGEST_TABLE, ZooConfig
+
+MOST_LAYERS = 1000  # of an encoder
 
 
 @strict
@@ -34,6 +36,11 @@ class PretrainedEncoderConfig(ZooConfig):
             own = {name: value for name, value in self.encoder_config.items() if name != "auto_map"}
             if "model_type" not in own:
                 raise ValueError("encoder_config has no model_type; expected the fields of an encoder's config.json")
+            # Before anything is built: the configuration may be a stranger's.
+            for name, value in own.items():
+                most = MOST_LAYERS if name.endswith("layers") else LARGEST_TABLE
+                if isinstance(value, int) and abs(value) > most:
+                    raise ValueError(f"encoder_config has {name}={value}; expected at most {most:,}")
             self.encoder_config = AutoConfig.for_model(**own)
         super().__post_init__(**kwargs)
 

@@ -376,14 +376,17 @@ class WordTokenizer(ZooTokenizer):
         return [self.look_up_feature_ids(word) for word in words]
 
     def _cut_text_into_subwords(self, entry: Any, encoding: Any, positions: list[int]) -> list[tuple[int, ...]]:
-        """Return the encoder's sub-words of the words at some positions of a text, or of a list of words."""
-        is_list = isinstance(entry, list)
+        """Return the encoder's sub-words of the words at some positions of a text, or of a list of words.
+
+        A list counts as words with blanks between them, and a text too where the training read lists.
+        """
+        is_list, has_blanks = isinstance(entry, list), bool(self.init_kwargs.get("blanks_between_words"))
         words, after_blank, before = [], [], (0, 0)  # number of the list's entry, and where the word before ends
         for position in positions:
             begin, end = encoding.offsets[position]
             number = encoding.word_ids[position] if is_list else 0
             words.append((entry[number] if is_list else entry)[begin:end])
-            after_blank.append((number, begin) > before and bool(words[1:]))
+            after_blank.append(bool(words[1:]) and (has_blanks or (number, begin) > before))
             before = (number, end)
         return self.cut_into_subwords(words, after_blank)
 
@@ -526,7 +529,8 @@ def build_word_tokenizer(
         encoder_tokenizer: Tokenizer of an encoder that reads the words; it needs `keep_unknown`, since the encoder
             reads unknown words too. None: there is no encoder.
         features: Features of words that have an id, as `find_word_features` gives them; none: words have no features.
-        kwargs: Arguments of the tokenizer class, for example `model_max_length`.
+        kwargs: Arguments of the tokenizer class, for example `model_max_length`, or `blanks_between_words`: whether an
+            encoder reads a text as if there were blanks between all of its words.
 
     Raises:
         ValueError: a word twice, or one that no text can give (empty, with whitespace, not lower-cased, with other

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import torch
 from huggingface_hub.errors import StrictDataclassError
-from transformers import AutoModel, AutoTokenizer, GPT2Config, T5Config
+from transformers import AutoConfig, AutoModel, AutoTokenizer, GPT2Config, T5Config
 
+from ctxzoo.data import word_encoder
 from ctxzoo.data.word_encoder import load_encoder_weights, read_word_encoder
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.configuration_bilstm_tagger import BilstmTaggerConfig
@@ -157,6 +158,21 @@ def test_a_word_is_the_mean_of_its_states_in_the_run_of_transformers(kind: str, 
         torch.testing.assert_close(found, torch.stack(expected), rtol=1e-5, atol=1e-6)
 
 
+def test_blanks_before_words_are_those_of_the_text_or_between_all(encoders: dict[str, str]) -> None:
+    options: dict[str, Any] = {"keep_unknown": True, "pre_tokenizer": "english"}
+    options["encoder_tokenizer"] = backend = read_word_encoder(encoders["roberta"]).tokenizer
+    plain = build_word_tokenizer(["the"], **options)
+    as_lists = build_word_tokenizer(["the"], **options, blanks_between_words=True)
+
+    def cut(tokenizer: WordTokenizer, text: Any, **how: Any) -> list[int]:
+        return [index - 1 for word in tokenizer(text, **how)["subword_ids"] for index in word if index]
+
+    assert cut(plain, "the film, then") == backend.encode("the film, then", add_special_tokens=False).ids
+    with_blanks = backend.encode("the film , then", add_special_tokens=False).ids
+    assert cut(as_lists, "the film, then") == with_blanks
+    assert cut(plain, ["the", "film", ",", "then"], is_split_into_words=True) == with_blanks
+
+
 def test_a_long_text_is_read_in_parts_whatever_stands_beside_it(encoders: dict[str, str]) -> None:
     model, tokenizer, batch = build("contextualizer", encoders["bert"])
     words = model.eval().get_input_embeddings()
@@ -200,7 +216,7 @@ def test_a_graph_of_any_size_gives_the_same_states(encoders: dict[str, str]) -> 
         torch.testing.assert_close(program.module()(*longer), words(*longer), rtol=1e-5, atol=1e-6)
 
 
-def test_mistakes_are_answered(encoders: dict[str, str], tmp_path: Path) -> None:
+def test_mistakes_are_answered(encoders: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, _, batch = build("contextualizer", encoders["bert"])
     ids = batch["input_ids"]
     with pytest.raises(ValueError, match="pass subword_ids, which its tokenizer gives"):
@@ -221,6 +237,13 @@ def test_mistakes_are_answered(encoders: dict[str, str], tmp_path: Path) -> None
         ContextualizerConfig(word_dim=8, encoder_config={**config, "sep_token_id": None})
     with pytest.raises(StrictDataclassError, match="trained_words beside encoder_config"):
         LamaConfig(word_dim=8, trained_words=3, encoder_config=config)
+    for name, value in (("num_hidden_layers", 10**9), ("vocab_size", 10**12)):  # which would take all memory
+        with pytest.raises(ValueError, match=f"encoder_config has {name}={value}; expected at most"):
+            LamaConfig(word_dim=8, encoder_config={**config, name: value})
+    with pytest.raises(ValueError, match="no encoder has the encoder_config of the model"):
+        EncoderWords(
+            LamaConfig(word_dim=8, encoder_config={**config, "pad_token_id": 99_999}).encoder_config, 9, trainable=False
+        )
     with pytest.raises(ValueError, match="the encoder has 12 positions; expected at least 18"):
         EncoderWords(
             LamaConfig(word_dim=8, encoder_config={**config, "max_position_embeddings": 12}).encoder_config,
@@ -236,5 +259,10 @@ def test_mistakes_are_answered(encoders: dict[str, str], tmp_path: Path) -> None
         config_class().save_pretrained(tmp_path / reason)
         with pytest.raises(ValueError, match=f"which {reason}.*; expected an encoder, such as"):
             read_word_encoder(str(tmp_path / reason))
+    tokenizers = {AutoConfig: AutoConfig.from_pretrained(encoders["bert"]), AutoTokenizer: object()}
+    monkeypatch.setattr(word_encoder, "_read_from_hub", lambda auto_class, name: tokenizers[auto_class])
+    with pytest.raises(ValueError, match="has a object, which is not one of the tokenizers library; expected a fast"):
+        read_word_encoder("slow")
+    monkeypatch.undo()
     with pytest.raises(OSError, match="is no folder with an encoder, and the Hub does not deliver it"):
         read_word_encoder(str(tmp_path / "nowhere"))

@@ -17,7 +17,7 @@ from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, find_frequent_words, pad_rows
-from ctxzoo.data.word_encoder import note_cut_texts, read_word_encoder
+from ctxzoo.data.word_encoder import WordEncoder, note_cut_texts, read_word_encoder
 from ctxzoo.models.ops_bilstm_tagger import Scheme, choose_scheme
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
@@ -326,7 +326,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
             lower_case=self.lower_case,
             fold_digits=self.fold_digits,
             keep_unknown=True,
-            encoder_tokenizer=None if self.encoder is None else self.encoder.tokenizer,
+            **({} if self.encoder is None else _get_encoder_options(self.encoder)),
             pre_tokenizer=rule.name,
             exceptions=rule.exceptions,
             features=find_word_features(sentences, LEAST_FEATURE_COUNT) if self.features else (),
@@ -355,3 +355,8 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
             note_cut_texts(f"{self.dataset}, {source}", encoded, self.encoder)
             self._encoded[source] = encoded
         return self._encoded[source]
+
+
+def _get_encoder_options(encoder: WordEncoder) -> dict[str, Any]:
+    """Return the options of a tokenizer whose words an encoder reads, as in training: lists, so with blanks between."""
+    return {"encoder_tokenizer": encoder.tokenizer, "blanks_between_words": True}
