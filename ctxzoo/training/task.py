@@ -170,7 +170,7 @@ class ZooTask(lightning.LightningModule, ABC):
         """
         with explain_unreadable_checkpoint(checkpoint):
             weights = torch.load(checkpoint, map_location="cpu", weights_only=True)["state_dict"]
-        self.load_state_dict({**self._get_frozen_encoder_weights(), **weights})
+        self.load_state_dict({**self.get_frozen_weights(), **weights})
 
     def get_parameter_groups(self) -> Iterable[Any]:
         """Return the parameters to optimize, or torch's groups of them with their own learning rates."""
@@ -184,18 +184,18 @@ class ZooTask(lightning.LightningModule, ABC):
         return [{"params": others}, {"params": of_encoder, "lr": rate, "warmup_steps": warmup}]
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Leave the weights of a frozen encoder out of a Lightning checkpoint: they are where it was read from."""
-        frozen = self._get_frozen_encoder_weights().keys()
+        """Leave frozen weights out of a Lightning checkpoint, which a training that resumes has from elsewhere."""
+        frozen = self.get_frozen_weights().keys()
         for part in _WEIGHTS_OF_CHECKPOINTS & checkpoint.keys():
             checkpoint[part] = {name: value for name, value in checkpoint[part].items() if name not in frozen}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Put the weights of a frozen encoder back into a Lightning checkpoint.
+        """Put frozen weights back into a Lightning checkpoint.
 
         Raises:
-            ValueError: they are not in the checkpoint, and the encoder was not read.
+            ValueError: those of an encoder are not in the checkpoint, and it was not read.
         """
-        frozen = self._get_frozen_encoder_weights()
+        frozen = self.get_frozen_weights()
         for part in _WEIGHTS_OF_CHECKPOINTS & checkpoint.keys():
             checkpoint[part] = {**frozen, **checkpoint[part]}
             if any(name not in checkpoint[part] for name, _ in self.named_parameters() if ENCODER_WEIGHTS in name):
@@ -204,8 +204,8 @@ class ZooTask(lightning.LightningModule, ABC):
                     "`checkpoint` of the run, or read the encoder first, with load_encoder_weights(task.model, NAME)"
                 )
 
-    def _get_frozen_encoder_weights(self) -> dict[str, torch.Tensor]:
-        """Return the weights of a frozen encoder that was read from elsewhere, by their names in the module."""
+    def get_frozen_weights(self) -> dict[str, torch.Tensor]:
+        """Return the weights that Lightning checkpoints leave out, by name: those of a frozen encoder that was read."""
         encoders = [one for one in self._list_word_encoders() if not one.trainable and one.loaded_from is not None]
         frozen = {id(one) for module in encoders for one in module.parameters()}
         return {name: one.detach() for name, one in self.named_parameters() if id(one) in frozen}

@@ -194,6 +194,13 @@ class SequenceClassificationTask(ClassificationTask):
     def select_labelled_logits(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return logits, labels
 
+    def get_frozen_weights(self) -> dict[str, torch.Tensor]:
+        frozen, wide = super().get_frozen_weights(), getattr(self.model, "wide", None)
+        if wide is None or wide.row_of_id is None or any(one.requires_grad for one in wide.parameters()):
+            return frozen
+        # A training that resumes has fitted it again.
+        return frozen | {name: one for name, one in self.state_dict().items() if name.startswith("model.wide.")}
+
 
 def choose_thresholds(task: SequenceClassificationTask, data: Any) -> list[str]:
     """Choose `label_threshold` and `unsure_below` of a model's config on the validation rows of a DataModule.
