@@ -22,9 +22,13 @@ class VoteConfig(ZooConfig):
             texts.
         cut_outcomes: Whether bracketed parts of a text that tell how a vote ended are removed before words are counted
             (`remove_outcomes`). Checkpoints from before November 2026 were trained without that.
+        ideal_points: Ideal point of each legislator on the main axis, scaled to mean 0 and deviation 1; None: not kept.
+        ideal_point_errors: Standard error of each of them; None: not known.
     """
 
-    largest = MappingProxyType(dict.fromkeys(("num_legislators", "num_bills"), LARGEST_TABLE))
+    largest = MappingProxyType(
+        dict.fromkeys(("num_legislators", "num_bills", "ideal_points", "ideal_point_errors"), LARGEST_TABLE)
+    )
     nominal_sizes = MappingProxyType({"num_legislators": 244, "num_bills": 7554, "vocab_size": 2000})
     former_fields = MappingProxyType({"bow_transform": "log1p"})
 
@@ -36,6 +40,8 @@ class VoteConfig(ZooConfig):
     bill_names: list[str] | None = None
     words: list[str] | None = None
     cut_outcomes: bool = False
+    ideal_points: list[float] | None = None
+    ideal_point_errors: list[float] | None = None
 
     def validate_votes(self) -> None:
         """Check that all sizes are at least 1, and that names are as many as what they name, and differ.
@@ -47,12 +53,15 @@ class VoteConfig(ZooConfig):
         sizes = {
             "legislator_names": "num_legislators",
             "legislator_groups": "num_legislators",
+            "ideal_points": "num_legislators",
+            "ideal_point_errors": "num_legislators",
             "bill_names": "num_bills",
             "words": "vocab_size",
         }
+        named = ("legislator_names", "bill_names", "words")
         for field, size in sizes.items():
             number = getattr(self, size)
-            self.check_names(field, f"{size} is {number}", number, unique=field != "legislator_groups")
+            self.check_names(field, f"{size} is {number}", number, unique=field in named)
 
     def get_bill_names(self) -> list[str]:
         """Return the names of the bills 0..num_bills - 1."""

@@ -80,6 +80,13 @@ class VotePredictionCard(TaskCard):
         """Return sentences of a model card on the limits of the model."""
         yield "It knows the legislators of its training by their names, and no others."
         yield "Votes follow parties and leaders; a legislator who changes sides is predicted by the votes before."
+        if getattr(config, "ideal_point_errors", None) is not None:
+            yield (
+                "Ideal points (`ctxzoo predict CHECKPOINT --ideal_points points.csv`, `ideal_points` of the config) "
+                "are positions on one axis, scaled to mean 0 and deviation 1; their standard errors are by Laplace's "
+                "approximation from the training votes, and too small where the model has several axes, texts or a "
+                "network, which are held."
+            )
         yield "It was trained on roll calls that took place, and says nothing of bills that never came to a vote."
 
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:

@@ -16,6 +16,7 @@ from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Range, nu
 
 PROBLEM = "vote-prediction"
 MAX_WORDS = 10_000
+EPOCHS, MIN_STEPS = 30, 300  # usual ones, and the least steps on data of one's own
 ALONE = "_alone"  # behind the name of a model of NIPEN: without the trust network
 NETWORKS = {"": {}, ALONE: {"network_structure": "without_network"}}
 VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = MappingProxyType(
@@ -57,6 +58,7 @@ class VoteData(DataArgs):
         configuration: Name of the dataset's configuration, such as votes_new_bills; null: its first.
         max_words: Largest size of the vocabulary of bill texts; the words of most bills are kept.
         cut_outcomes: Whether bracketed parts of a bill's text that reveal the outcome of the vote are removed.
+        positive: Name of the legislator whose ideal point is positive; null: the sign of ideal points means nothing.
     """
 
     legislator_column: str = "legislator"
@@ -68,6 +70,7 @@ class VoteData(DataArgs):
     configuration: str | None = None
     max_words: int = number_field(MAX_WORDS, SIZE)
     cut_outcomes: bool = False  # of the published results
+    positive: str | None = None
 
     @property
     def file_name_part(self) -> str:
@@ -169,6 +172,18 @@ class VoteOptimizer(OptimizerArgs):
         return {**super().get_module_arguments(steps), "text_learning_rate": self.text_learning_rate}
 
 
+@dataclass(frozen=True, kw_only=True)
+class VoteTrainer(TrainerArgs):
+    """How long and how exactly.
+
+    Args:
+        min_steps: Least number of training steps on data of your own: where the usual 30 epochs would be fewer, there
+            are more of them; 0: as epochs says.
+    """
+
+    min_steps: int = number_field(0, COUNT)
+
+
 def get_dataset_arguments(name: str, configuration: str | None = None) -> dict[str, Any]:
     """Return the arguments for one of `VOTE_DATASETS`, or for any other Hub id, folder or file.
 
@@ -208,7 +223,7 @@ def build_base_experiment() -> Experiment:
         data=VoteData(batch_size=256),
         model=VoteModel(architecture="", variant=""),
         optimizer=VoteOptimizer(learning_rate=4e-2, text_learning_rate=1e-3, decay=True),
-        trainer=TrainerArgs(epochs=30),
+        trainer=VoteTrainer(epochs=EPOCHS),
     )
 
 
@@ -232,10 +247,11 @@ DEFAULT_FIELDS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 def build_default_experiment(architecture: str, variant: str) -> Experiment:
     """Return the settings of `ctxzoo train`.
 
-    Parameters of bills follow from their texts, so that `ctxzoo predict` can read a new one.
+    Parameters of bills follow from their texts, so that `ctxzoo predict` can read a new one. Few bills get as many
+    steps as help them (docs/rows_sessions_votes.md).
     """
     usual = set_variant(build_base_experiment(), architecture, variant, **DEFAULT_FIELDS[architecture])
-    return usual.copy_with(batch_size=128, cut_outcomes=True, learning_rate=2e-2)
+    return usual.copy_with(batch_size=128, cut_outcomes=True, learning_rate=2e-2, min_steps=MIN_STEPS)
 
 
 SEARCH_SPACE: Space = {

@@ -19,24 +19,35 @@ from ctxzoo.results.figures import new_figure, save_figure
 COLOURS = {"Democrat": "tab:blue", "Republican": "tab:red", "Independent": "tab:green"}
 OTHERS = ("tab:blue", "tab:red", "tab:green", "tab:purple", "tab:orange", "tab:brown")
 LEAST_SPREAD = 1e-12
+NORMAL_90 = 1.6449  # standard errors from the middle to the end of a 90 % interval
+
+
+def get_legislator_table(model: Any) -> torch.Tensor | None:
+    """Return the table of ideal points (U, K) of a model; None for one that has none."""
+    found = (module for name, module in model.named_modules() if name.rpartition(".")[2] == "legislators")
+    table: torch.Tensor | None = getattr(next(found, None), "weight", None)
+    return table
 
 
 def ideal_points(model: ZooPreTrainedModel) -> NDArray[np.float64]:
     """Return each legislator's position on the main axis of the model's ideal points (U,), scaled to deviation 1.
 
-    Its sign means nothing.
+    Their sign is that of the config's `ideal_points`, which a training with `positive` has chosen; without those it
+    means nothing.
 
     Raises:
         ValueError: a model that has no ideal points.
     """
-    for name, module in model.named_modules():
-        if name.rpartition(".")[2] == "legislators":
-            points = module.weight.detach().double().cpu().numpy()
-            centred = points - points.mean(axis=0)
-            _, _, axes = np.linalg.svd(centred, full_matrices=False)
-            component: NDArray[np.float64] = centred @ axes[0]
-            return component / max(float(component.std()), LEAST_SPREAD)
-    raise ValueError(f"this {type(model).__name__} has no ideal points; expected NIPEN or an ideal point")
+    table = get_legislator_table(model)
+    if table is None:
+        raise ValueError(f"this {type(model).__name__} has no ideal points; expected NIPEN or an ideal point")
+    points = table.detach().double().cpu().numpy()
+    centred = points - points.mean(axis=0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    component: NDArray[np.float64] = centred @ axes[0]
+    component = component / max(float(component.std()), LEAST_SPREAD)
+    kept = getattr(model.config, "ideal_points", None)
+    return component if kept is None or float(component @ np.array(kept)) >= 0 else -component
 
 
 def correlation(points: Sequence[float], others: Sequence[float]) -> float:
@@ -111,11 +122,16 @@ def draw_ideal_points(
         correlation_size = correlation(points.tolist(), other_points.tolist())
         has_both = np.isfinite(other_points)
         points = points * (np.sign(np.corrcoef(points[has_both], other_points[has_both])[0, 1]) or 1.0)
+    errors = getattr(config, "ideal_point_errors", None)
     for group, colour in _choose_party_colours(groups).items():
         rows = np.flatnonzero(np.array(groups) == group)
         heights = rows if other_points is None else other_points[rows]
         axes.scatter(points[rows], heights, s=14, color=colour, alpha=0.7, label=group or "legislators", linewidths=0)
-    axes.set_xlabel("ideal point: first principal component")
+        if errors is not None:
+            reach = NORMAL_90 * np.array(errors)[rows]
+            axes.hlines(heights, points[rows] - reach, points[rows] + reach, color=colour, alpha=0.35, linewidth=0.8)
+    intervals = "" if errors is None else ", with 90 % intervals"
+    axes.set_xlabel(f"ideal point: first principal component{intervals}")
     axes.set_ylabel("legislator" if other_points is None else called)
     title = (
         "ideal points" if correlation_size is None else f"ideal points beside {called}, |r| = {correlation_size:.3f}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctxzoo.data.notices import format_count
+from ctxzoo.data.notices import format_count, print_once
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import Problem
 from ctxzoo.tasks.commands import (
@@ -21,6 +22,7 @@ from ctxzoo.tasks.commands import (
 )
 from ctxzoo.tasks.vote_prediction import experiments
 from ctxzoo.tasks.vote_prediction.experiments import (
+    EPOCHS,
     MAX_WORDS,
     PROBLEM,
     SEARCH_SPACE,
@@ -67,6 +69,9 @@ class VotePrediction(Problem, TaskCommands):
     predict_options = (
         Option("text", "what the bill says"),
         Option("bill", "name of a bill of the training, instead of a new one"),
+        Option("ideal_points", "file for the ideal points of all legislators, with intervals: .csv, .json", Path),
+        Option("positive", "name of a legislator whose ideal point is positive; default: as in the training"),
+        Option("interval", "percent of the intervals of ideal points; default: 90", float),
         SOURCES[0],
         Option("known", "a .csv, .tsv, .jsonl or .parquet file of votes that are known, as of other legislators"),
         *(option for option in COLUMNS if option.name != "party_column"),
@@ -87,13 +92,15 @@ class VotePrediction(Problem, TaskCommands):
         return experiment.copy_with(epochs=1, tiny=True, **sizes)
 
     def fill_in_settings(self, experiment: Experiment) -> Experiment:
-        """Return the experiment with the checkpoint's setting of how texts are read, where a training continues.
+        """Return the experiment with enough steps for its rows, and where a training continues with the checkpoint's
+        setting of how texts are read.
 
         Raises:
             ValueError: texts were to be read in another way.
         """
         from ctxzoo.hub.saved_model import read_saved_model
 
+        experiment = self.take_enough_steps(experiment)
         data: Any = experiment.data
         start = experiment.start.init_from
         if start is None:
@@ -103,6 +110,29 @@ class VotePrediction(Problem, TaskCommands):
             if getattr(data, name) not in (usual, False):
                 raise ValueError(f"{name}={getattr(data, name)}: texts are read as {start!r} reads them; leave it out")
         return experiment.copy_with(cut_outcomes=config.cut_outcomes)
+
+    def take_enough_steps(self, experiment: Experiment) -> Experiment:
+        """Return the experiment with more epochs where a user's own bills are so few that the usual ones would be fewer
+        than `min_steps` steps; epochs that a user chose stay.
+        """
+        trainer: Any = experiment.trainer
+        if not experiment.data.rows or not trainer.min_steps or trainer.epochs != EPOCHS:
+            return experiment
+        import pyarrow.compute as pc
+        import pyarrow.parquet as pq
+
+        from ctxzoo.tasks.vote_prediction.reader import VoteColumns
+
+        table = pq.read_table(Path(experiment.source) / "train.parquet", columns=[VoteColumns().bill])
+        bills = pc.count_distinct(table.column(0)).as_py()
+        batches = math.ceil(bills / experiment.data.batch_size)
+        epochs = max(EPOCHS, math.ceil(trainer.min_steps / batches))
+        if epochs > EPOCHS:
+            print_once(
+                f"{format_count(bills, 'bills')}: {EPOCHS} epochs would be {EPOCHS * batches:,} steps; it takes at "
+                f"most {epochs} (min_steps {trainer.min_steps}; 0, or another number of epochs, says otherwise)"
+            )
+        return experiment.copy_with(epochs=epochs)
 
     def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         """Read and check the user's votes, with groups of rows that stay in one split."""
@@ -182,10 +212,27 @@ class VotePrediction(Problem, TaskCommands):
         """Build the LightningModule, whose model also keeps which votes the training has."""
         import torch
 
+        from ctxzoo.tasks.vote_prediction.pictures import ideal_points
+        from ctxzoo.tasks.vote_prediction.points import orient_points
+
         task = super().build_module(experiment, data, processes)
+        data_args: Any = experiment.data
+        if data_args.positive is not None:  # an error now, not when the training is over
+            orient_points(ideal_points(task.model), data.legislator_names, data_args.positive)
+        task.model.config.ideal_points = task.model.config.ideal_point_errors = None
         if experiment.start.init_from is None:
             task.model.set_observed_votes(torch.from_numpy(data.observed[data.bill_ids >= 0]))
         return task
+
+    def score(
+        self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
+    ) -> dict[str, dict[str, float]]:
+        """Return the scores of each split by name, after the config got the ideal points of the trained model."""
+        from ctxzoo.tasks.vote_prediction.points import keep_ideal_points
+
+        data_args: Any = experiment.data
+        keep_ideal_points(task.model, data, data_args.positive)
+        return super().score(experiment, task, data, splits)
 
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         """Format example arguments of `ctxzoo predict` for a checkpoint."""
@@ -207,7 +254,15 @@ class VotePrediction(Problem, TaskCommands):
 
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         """Print or write predicted votes on bills, by the options of `predict` on the command line."""
-        text, bill = problem_options["text"], problem_options["bill"]
+        text, bill, points = (problem_options[name] for name in ("text", "bill", "ideal_points"))
+        if points is not None:
+            if text is not None or bill is not None or options.file is not None:
+                raise ValueError("--ideal_points goes without --text, --bill and --file: it is of all training votes")
+            self.write_ideal_points(options, problem_options)
+            return
+        for name in ("positive", "interval"):
+            if problem_options[name] is not None:
+                raise ValueError(f"--{name} belongs to --ideal_points")
         if (text is None and bill is None) == (options.file is None):
             raise ValueError("give --text, --bill, or both, or else --file")
         if options.file is None and options.output is not None:
@@ -242,6 +297,25 @@ class VotePrediction(Problem, TaskCommands):
         found = model.predict_votes(said, NEW_BILL if bill is None else bill, on_bill)
         for name, yea in found:
             print(f"{yea:.4f}  {name}")
+
+    def write_ideal_points(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        """Write the ideal points of a checkpoint into a file, and say how many have an interval.
+
+        Raises:
+            ValueError: a model without ideal points, no such legislator, or an interval that cannot be.
+        """
+        from ctxzoo.data.answer_files import parse_answer_file_kind
+        from ctxzoo.data.files import check_output_file
+        from ctxzoo.tasks.vote_prediction.points import list_ideal_points, write_ideal_points
+
+        file, level = problem_options["ideal_points"], problem_options["interval"]
+        parse_answer_file_kind(file)
+        check_output_file(file, "--ideal_points", [])
+        rows = list_ideal_points(options.saved.load()[0], problem_options["positive"], 90 if level is None else level)
+        write_ideal_points(rows, file)
+        without = sum(row["low"] is None for row in rows)
+        intervals = f", {without:,} of them without an interval" if without else ""
+        print(f"{format_count(len(rows), 'ideal points')}{intervals}: {file}")
 
 
 def _build_vote_columns(options: Mapping[str, Any]) -> Any:
