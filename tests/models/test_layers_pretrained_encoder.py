@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from itertools import product
 from pathlib import Path
@@ -201,6 +202,29 @@ def test_padding_and_ngrams_have_no_state(encoders: dict[str, str]) -> None:
     shorter = tokenizer(["good", ""], padding=True, return_tensors="pt")
     assert torch.isfinite(model(**shorter).logits).all()
     assert model(**tokenizer("", return_tensors="pt")).logits.shape == (1, 2)
+
+
+def test_states_of_a_frozen_encoder_are_computed_once_for_each_text(encoders: dict[str, str]) -> None:
+    model, _, batch = build("contextualizer", encoders["roberta"])
+    words, calls = model.get_input_embeddings(), []
+    words.encoder.register_forward_hook(lambda *_: calls.append(1))
+    subword_ids, mask = batch["subword_ids"], batch["attention_mask"].bool()
+    expected = words.eval()(subword_ids, mask)
+    calls.clear()
+    first = words.train()(subword_ids, mask)
+    torch.testing.assert_close(first, expected, rtol=1e-5, atol=1e-6)
+    assert (len(calls), first.requires_grad) == (3, False)
+    # In other company, with more padding, and with columns of sub-words that no word needs.
+    again = words(
+        torch.nn.functional.pad(subword_ids[1:2, :, :9], (0, 2, 0, 4)), torch.nn.functional.pad(mask[1:2], (0, 4))
+    )
+    assert torch.equal(again[0, : mask.size(1)], first[1])
+    assert len(calls) == 3
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        words(subword_ids[:1], mask[:1])
+    assert len(calls) == 4
+    assert not copy.deepcopy(words)._kept
+    assert len(words._kept) == 4
 
 
 @pytest.mark.slow
