@@ -217,7 +217,7 @@ class Problem(ABC):
                 f"the encoder {encoder} is in the place of word vectors: without "
                 f"{', '.join(f'--{one} {values[one]}' for one in replaced)}"
             )
-        widths = {"word_dim": None} if "word_dim" in values else {}
+        widths = dict.fromkeys({"word_dim", "word_embedding_size"} & values.keys())  # the encoder decides them
         return experiment.copy_with(**replaced, **widths, encoder_fingerprint=fingerprint_word_encoder(encoder))
 
     def get_implied_values(self, experiment: Experiment) -> dict[str, Any]:

@@ -182,6 +182,9 @@ def test_taggers_and_readers_train_an_encoder(problem: str, options: dict[str, A
     run = ctxzoo.train(
         problem, "sample", encoder=encoder, train_encoder=True, output_dir=tmp_path / "runs", **QUIET, **options
     )
+    settings = run.result.settings
+    assert (settings["encoder"], settings["train_encoder"], settings["word_vectors"]) == ("encoder", True, None)
+    assert settings.get("word_dim") is settings.get("word_embedding_size") is None
     saved = load_file(run.checkpoint / "model.safetensors")
     theirs = load_file(Path(encoder) / "model.safetensors")
     name = next(name for name in saved if name.endswith(".words.encoder.embeddings.tok_embeddings.weight"))

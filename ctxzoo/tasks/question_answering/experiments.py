@@ -130,7 +130,8 @@ class ReaderStart(VectorStart):
 
     def get_reported_values(self) -> dict[str, Any]:
         """Return the arguments by name as results files report them."""
-        values = {**super().get_reported_values(), "word_vectors": self.vectors_name}
+        name = self.vectors_name if self.encoder is None else None
+        values = {**super().get_reported_values(), "word_vectors": name}
         del values["vectors_name"]
         return values
 

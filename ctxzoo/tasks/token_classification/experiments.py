@@ -122,7 +122,7 @@ class TagStart(VectorStart):
 
     def get_reported_values(self) -> dict[str, Any]:
         """Return the arguments by name as results files report them."""
-        drawn = LEARNED if self.init_from is None else None
+        drawn = LEARNED if self.init_from is None and self.encoder is None else None
         vectors = drawn if self.word_vectors is None else strip_known_suffixes(Path(self.word_vectors))
         return {**super().get_reported_values(), "word_vectors": vectors}
 
