@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ ROWS_AT_ONCE = 1_000
 MOST_ROWS_TO_CHOOSE = 10_000  # from so many training rows on more of them would hardly change which C is best
 FACTORS = (1e-2, 1e2)  # between which margins become log-odds
 VECTOR_SCALE = 2.0  # of the mean of word vectors beside a TF-IDF of length 1
+VECTOR_FACTORS = (0.5,)  # of this scale, from which, and 1, one is chosen
 PRIOR_VARIANCE = 0.1  # of this mean, as a part of that of words drawn at random
 TINY = 1e-12
 
@@ -113,8 +115,8 @@ def fit_wide_part(
     square root of how much its id speaks for or against the class, |r| of `compute_log_count_ratios`: halfway between
     plain TF-IDF and the NB-SVM of Wang and Manning (2012); and beside it the mean of the word vectors, each of its
     numbers less its mean over the texts, divided by `PooledWords.compute_spread`. C is the one with the best accuracy
-    on held-out folds; the margins are scaled by the factor with which those of the held-out rows are the best log-odds
-    of their labels.
+    on held-out folds, and the mean of the vectors counts wholly or by half, as those folds' cross-entropy is less; the
+    margins are scaled by the factor with which those of the held-out rows are the best log-odds of their labels.
 
     Where a text may have several labels, there is an SVM for each, C is the one with the best micro F1 at the best
     threshold, and one line a + b margin turns margins into the best log-odds of each label (Platt 1999).
@@ -152,19 +154,21 @@ def fit_wide_part(
     if means is not None:
         features = sparse.hstack([features, sparse.csr_matrix((means - center) / spread)]).tocsr()
     fit = partial(_fit_each_label, num_ids=len(ids), class_weights=class_weights)
-    cost, factor, shift = _choose_cost(features, labels, num_labels, fit, seed, costs, report_progress, objective)
+    choice = _choose(features, labels, num_labels, len(ids), fit, seed, costs, report_progress, objective)
+    if choice.vector_factor != 1:
+        features, spread = _multiply_columns(features, len(ids), choice.vector_factor), spread / choice.vector_factor
     weight, bias = np.zeros((features.shape[1], num_labels), np.float32), np.full(num_labels, np.nan)
-    for label, _, column, intercept in fit(features, labels, costs=(cost,)):
+    for label, _, column, intercept in fit(features, labels, costs=(choice.cost,)):
         weight[:, label], bias[label] = column, intercept
     _fill_other_labels(weight, bias, labels)
-    weight *= factor
+    weight *= choice.factor
     vector_weight = weight[len(ids) :] / spread[:, None]
     return WideStart(
         ids=torch.from_numpy(ids).long(),
         inverse_document_frequency=torch.from_numpy(idf).float(),
         weight=torch.from_numpy(weight[: len(ids)]),
-        bias=torch.from_numpy(factor * bias - center @ vector_weight + shift).float(),
-        cost=cost,
+        bias=torch.from_numpy(choice.factor * bias - center @ vector_weight + choice.shift).float(),
+        cost=choice.cost,
         vector_weight=None if words is None else torch.from_numpy(vector_weight).float(),
     )
 
@@ -198,45 +202,92 @@ def _replace_entries(matrix: Matrix, entries: Scores) -> Matrix:
     return sparse.csr_matrix((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _choose_cost(
+@dataclass(frozen=True)
+class _Choice:
+    """What cross-validation chose: C, the factor of the columns of word vectors, factor and shift of the margins."""
+
+    cost: float
+    vector_factor: float = 1.0
+    factor: float = 1.0
+    shift: float = 0.0
+
+
+def _choose(
     features: Matrix,
     labels: Labels,
     num_labels: int,
+    num_ids: int,
     fit: Callable[..., Iterator[tuple[int, float, Scores, float]]],
     seed: int,
     costs: Sequence[float],
     report_progress: Callable[[int, int], None],
     objective: str | None,
-) -> tuple[float, float, float]:
-    """Choose the cost C, the factor of the margins and what is added to them, by cross-validation.
+) -> _Choice:
+    """Choose C by the objective on held-out rows, then the factor of the word vectors by their cross-entropy.
 
-    With too few rows these are the only C or 1, 1 and 0.
+    With too few rows for folds the choice is the only C or 1, and nothing is multiplied.
     """
     rows = np.random.default_rng(seed).permutation(len(labels))[:MOST_ROWS_TO_CHOOSE]
     features, labels = features[rows], labels[rows]
     folds = list(_split_into_folds(labels, seed))
     if not folds:
-        return costs[0] if len(costs) == 1 else 1.0, 1.0, 0.0
-    held_out = np.concatenate([held_out_rows for _, held_out_rows in folds])
-    scores: dict[float, list[Scores]] = {cost: [] for cost in costs}
-    for fold, (fitted, held_out_rows) in enumerate(folds):
+        return _Choice(costs[0] if len(costs) == 1 else 1.0)
+    held_out = labels[np.concatenate([rows_of_fold for _, rows_of_fold in folds])]
+    other_factors = VECTOR_FACTORS if num_ids < features.shape[1] else ()
+    numbers = itertools.count(1)
+    total = len(folds) * (len(costs) + len(other_factors)) + 1  # the last is that of all rows
+    compute = partial(
+        _compute_held_out_margins,
+        labels=labels,
+        num_labels=num_labels,
+        fit=fit,
+        folds=folds,
+        report_fit=lambda: report_progress(next(numbers), total),
+    )
+    margins = compute(features, costs=costs)
+    values = {cost: _compute_objective(of_cost, held_out, objective) for cost, of_cost in margins.items()}
+    best = max(values, key=values.__getitem__)
+    choices = [(*_fit_score_scale(margins[best], held_out), 1.0)]
+    for vector_factor in other_factors:
+        of_factor = compute(_multiply_columns(features, num_ids, vector_factor), costs=(best,))[best]
+        choices.append((*_fit_score_scale(of_factor, held_out), vector_factor))
+    _, factor, shift, vector_factor = min(choices)
+    return _Choice(best, vector_factor, factor, shift)
+
+
+def _compute_held_out_margins(
+    features: Matrix,
+    *,
+    labels: Labels,
+    num_labels: int,
+    fit: Callable[..., Iterator[tuple[int, float, Scores, float]]],
+    folds: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]],
+    costs: Sequence[float],
+    report_fit: Callable[[], None],
+) -> dict[float, Scores]:
+    """Return by cost the margins (rows, L) of the held-out rows of all folds, by SVMs fitted to the other rows.
+
+    `report_fit` is called when the SVMs of all labels are fitted for one C and fold.
+    """
+    parts: dict[float, list[Scores]] = {cost: [] for cost in costs}
+    for fitted, held_out in folds:
         # Margins of one label at a time: weights of all labels would take memory for nothing.
-        of_held, number = features[held_out_rows], len(_select_classes_to_fit(labels[fitted]))
-        margins = {cost: np.zeros((len(held_out_rows), num_labels)) for cost in costs}
+        of_held, number = features[held_out], len(_select_classes_to_fit(labels[fitted]))
+        margins = {cost: np.zeros((len(held_out), num_labels)) for cost in costs}
         biases = {cost: np.full(num_labels, np.nan) for cost in costs}
-        done = fold * len(costs)
         for svm, (label, cost, column, intercept) in enumerate(fit(features[fitted], labels[fitted], costs=costs), 1):
             margins[cost][:, label], biases[cost][label] = of_held @ column, intercept
-            if fold * len(costs) + svm // number > done:
-                done += 1
-                report_progress(done, len(folds) * len(costs) + 1)  # the last is that of all rows
+            if svm % number == 0:
+                report_fit()
         for cost in costs:
             _fill_other_labels(margins[cost], biases[cost], labels[fitted])
-            scores[cost].append(margins[cost] + biases[cost])
-    of_costs = {cost: np.concatenate(parts) for cost, parts in scores.items()}
-    values = {cost: _compute_objective(of_cost, labels[held_out], objective) for cost, of_cost in of_costs.items()}
-    best = max(values, key=values.__getitem__)
-    return best, *_fit_score_scale(of_costs[best], labels[held_out])
+            parts[cost].append(margins[cost] + biases[cost])
+    return {cost: np.concatenate(of_cost) for cost, of_cost in parts.items()}
+
+
+def _multiply_columns(matrix: Matrix, first: int, factor: float) -> Matrix:
+    """Return a sparse matrix whose columns from `first` on are multiplied by a factor."""
+    return _replace_entries(matrix, np.where(matrix.indices < first, 1.0, factor) * matrix.data)
 
 
 def _compute_objective(scores: Scores, labels: Labels, objective: str | None) -> float:
@@ -335,12 +386,12 @@ def _split_into_folds(labels: Labels, seed: int) -> Iterator[tuple[npt.NDArray[n
                 yield fitted, held
 
 
-def _fit_score_scale(scores: Scores, labels: Labels) -> tuple[float, float]:
-    """Return factor and shift of scores (rows, L) with which their softmax has the least cross-entropy on the labels.
+def _fit_score_scale(scores: Scores, labels: Labels) -> tuple[float, float, float]:
+    """Return the least cross-entropy of scores (rows, L) on the labels, and factor and shift with which they have it.
 
-    Of several labels a text it is the cross-entropy of sigmoids; otherwise the shift is 0. As Platt (1999) has it, the
-    target of n rows is not 1 for their label but (n + 1) / (n + L), of a label that is there or not with L = 2: where
-    no row is on the wrong side, the factor would have no limit.
+    It is that of their softmax, with the shift 0; of several labels a text that of sigmoids. As Platt (1999) has it,
+    the target of n rows is not 1 for their label but (n + 1) / (n + L), of a label that is there or not with L = 2:
+    where no row is on the wrong side, the factor would have no limit.
     """
     bounds = tuple(np.log(bound) for bound in FACTORS)
     if labels.ndim == 2:
@@ -350,8 +401,8 @@ def _fit_score_scale(scores: Scores, labels: Labels) -> tuple[float, float]:
             logits = np.exp(numbers[0]) * scores + numbers[1]
             return float((np.logaddexp(0.0, logits) - marks * logits).mean())
 
-        log_factor, shift = minimize(binary_cross_entropy, [0.0, 0.0], bounds=[bounds, (-10.0, 10.0)]).x
-        return float(np.exp(log_factor)), float(shift)
+        found = minimize(binary_cross_entropy, [0.0, 0.0], bounds=[bounds, (-10.0, 10.0)])
+        return float(found.fun), float(np.exp(found.x[0])), float(found.x[1])
     rest = 1 / (len(labels) + scores.shape[1])
     targets = np.full(scores.shape, rest)
     targets[np.arange(len(labels)), labels] += len(labels) * rest
@@ -360,7 +411,8 @@ def _fit_score_scale(scores: Scores, labels: Labels) -> tuple[float, float]:
         logits = np.exp(log_factor) * scores
         return float((logsumexp(logits, axis=1) - (targets * logits).sum(axis=1)).mean())
 
-    return float(np.exp(minimize_scalar(cross_entropy, bounds=bounds, method="bounded").x)), 0.0
+    found = minimize_scalar(cross_entropy, bounds=bounds, method="bounded")
+    return float(found.fun), float(np.exp(found.x)), 0.0
 
 
 def has_wide_part(model: Any) -> bool:

@@ -65,7 +65,12 @@ def test_the_layer_gives_the_margins_of_the_svms(labels: int) -> None:
     np.testing.assert_allclose(found, factor * expected, rtol=2e-3, atol=2e-3 if labels == 2 else 0.05)
 
 
-def test_the_mean_of_word_vectors_is_read_beside_tfidf() -> None:
+@pytest.mark.parametrize("vector_factor", [None, 0.5, 1e-6])
+def test_the_mean_of_word_vectors_is_read_beside_tfidf(
+    vector_factor: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A random vector tells nothing of the label: the less it counts, the better on held-out rows.
+    monkeypatch.setattr(module, "VECTOR_FACTORS", () if vector_factor is None else (vector_factor,))
     counts, of_row = texts(60, 2)
     generator = np.random.default_rng(1)
     vectors, weights = generator.normal(size=(8, 3)), generator.random(8)
@@ -90,7 +95,7 @@ def test_the_mean_of_word_vectors_is_read_beside_tfidf() -> None:
     num_words = np.mean([max(1 / (part**2).sum(), 1) if len(part) else 1 for part in parts])
     prior = np.cov(vectors, rowvar=False, aweights=weights, ddof=0).diagonal() / num_words
     spread = np.sqrt(means.var(axis=0) + module.PRIOR_VARIANCE * prior)
-    means = (means - means.mean(axis=0)) / spread / np.sqrt(3) * module.VECTOR_SCALE
+    means = (means - means.mean(axis=0)) / spread / np.sqrt(3) * module.VECTOR_SCALE * (vector_factor or 1)
     tfidf = compute_tfidf(counts, compute_inverse_document_frequency(counts), STARTS)
     scale = np.sqrt(np.abs(compute_log_count_ratios((tfidf > 0).astype(float), of_row, [1])[0]))
     features = np.concatenate([(tfidf @ sparse.diags(scale)).toarray(), means], axis=1)
@@ -100,7 +105,8 @@ def test_the_mean_of_word_vectors_is_read_beside_tfidf() -> None:
     np.testing.assert_allclose(found[:, 1], factor * expected, atol=0.03)
     np.testing.assert_allclose(found[:, 0], -found[:, 1], atol=1e-5)
     table.mean_weights.zero_()
-    assert np.abs(layer(*ids_of(counts), table).detach().numpy() - found).max() > 0.1  # it does count
+    added = np.abs(layer(*ids_of(counts), table).detach().numpy() - found).max()
+    assert added > 0.1 if vector_factor != 1e-6 else added < 1e-3
 
 
 def test_texts_of_one_form_leave_a_spread() -> None:
@@ -171,7 +177,7 @@ def test_scores_are_log_odds_of_texts_that_were_held_out() -> None:
 @pytest.mark.parametrize("labels", [2, 3])
 def test_rows_that_are_all_right_are_no_proof(labels: int) -> None:
     of_row = np.arange(60) % labels
-    factor, _ = module._fit_score_scale(np.eye(labels)[of_row] * 0.2, of_row)
+    _, factor, _ = module._fit_score_scale(np.eye(labels)[of_row] * 0.2, of_row)
     probability = softmax(factor * 0.2 * np.eye(labels)[0])[0]
     np.testing.assert_allclose(probability, 61 / (60 + labels), atol=1e-4)
 
