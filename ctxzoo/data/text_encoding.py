@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -20,6 +21,10 @@ from ctxzoo.models.ops_subwords import NO_SUBWORDS
 from ctxzoo.models.tokenization_base import PAD_TOKEN, SUBWORDS
 from ctxzoo.models.tokenization_word import WordTokenizer
 
+# Characters of scripts that set no blanks between words, and their signs: Thai, Lao, Burmese, Khmer, Chinese, Japanese.
+UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
 TEXTS_AT_ONCE = 4096  # texts that are cut or encoded in one call; bounds the memory of the Python lists it gives
 TEXTS_AHEAD = 512  # texts that are encoded while a model reads those before
 
@@ -247,6 +252,12 @@ class TextBatches(Dataset[dict[str, torch.Tensor]]):
     def _get_labels(self, rows: Rows) -> npt.NDArray[np.int64]:
         """Return the labels of these rows."""
         return self.labels[rows]
+
+
+def are_without_blanks(texts: Sequence[str]) -> bool:
+    """Return whether most letters of the first texts, a thousand, are of scripts that set no blanks between words."""
+    letters = [character for text in texts[:1000] for character in text if character.isalpha()]
+    return 2 * sum(UNSPACED.match(character) is not None for character in letters) > len(letters)
 
 
 def find_frequent_words(pre_tokenizer: Tokenizer, texts: list[str], min_count: int) -> list[str]:

@@ -19,8 +19,9 @@ from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups, count_label_rows
+from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.text_columns import ColumnNames
-from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, check_tokenizer, encode_texts
+from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, are_without_blanks, check_tokenizer, encode_texts
 from ctxzoo.data.word_encoder import note_cut_texts, read_word_encoder
 from ctxzoo.models.old_names import convert_settings
 from ctxzoo.models.tokenization_word import WordTokenizer, build_pre_tokenizer
@@ -420,6 +421,9 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         return build_pre_tokenizer(self.vocabulary.lower_case, self.vocabulary.pre_tokenizer)
 
     def _build_tokenizer(self, texts: list[str]) -> WordTokenizer:
+        if self.vocabulary.pre_tokenizer == "english" and are_without_blanks(texts):
+            record_note(self.dataset, "texts in a script without blanks, whose characters are the words", len(texts))
+            self.vocabulary = replace(self.vocabulary, pre_tokenizer="unspaced")
         """Return a tokenizer of the words of the training texts and, after these, of words that given vectors have."""
         words = self.vocabulary.find_words(texts)
         self._num_trained_words = 1 + len(words)

@@ -73,7 +73,9 @@ class TextData(DataArgs):
         min_words: Least number of words of a text; shorter texts are left out.
         train_rows: Number of training rows, drawn by the seed, for learning curves: a part of them is held out for
             validation, and the dataset's own validation rows are the test; null: all.
-        pre_tokenizer: Pre-tokenizer that cuts texts into words: whitespace, or english for rules of English.
+        pre_tokenizer: Rule by which texts are cut into words: whitespace, english (where most letters are of scripts
+            without blanks, such as Chinese, that is unspaced: by characters), treebank, words, signs, unspaced or
+            characters.
         lower_case: Whether words are lower-cased.
         min_word_count: Least number of occurrences in the training texts for a word to enter the vocabulary.
         ngram_order: Largest number of words in a hashed n-gram; 1: no n-grams.
@@ -94,7 +96,9 @@ class TextData(DataArgs):
     dev_block: int = number_field(1, SIZE)
     min_words: int = number_field(0, COUNT)
     train_rows: int | None = number_field(None, Range(2))
-    pre_tokenizer: Literal["whitespace", "english"] = "whitespace"
+    pre_tokenizer: Literal["whitespace", "english", "treebank", "words", "signs", "unspaced", "characters"] = (
+        "whitespace"
+    )
     lower_case: bool = True
     min_word_count: int = number_field(3, SIZE)
     ngram_order: int = number_field(1, SIZE)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ctxzoo.data.text_encoding import UNSPACED
 from ctxzoo.models.tokenization_word import PreTokenizerName, build_pre_tokenizer
 
 RULES: tuple[PreTokenizerName, ...] = ("treebank", "english", "words", "signs", "unspaced", "characters", "whitespace")
@@ -21,9 +22,6 @@ SINGLE = 0.95  # share of words of one character from which on data are cut into
 _NO_BLANK_BEFORE = re.compile(r"[,.;:!?…%)\]}»”]+|''|(?:n['’]t|['’](?:s|ll|ve|re|d|m))|['’]", re.IGNORECASE)
 _NO_BLANK_AFTER = re.compile(r"[(\[{«“$£€]+|``")
 _BETWEEN = re.compile(r"[-/]")
-_UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
-)
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def join_words(words: Sequence[str], as_characters: bool = False) -> str:
         before = words[place - 1] if place else ""
         closes = is_quoted and word == '"'
         joins_words = bool(_BETWEEN.fullmatch(word)) and _is_word(before) and _is_word((*words, "")[place + 1])
-        both_unspaced = bool(before and _UNSPACED.match(before[-1]) and _UNSPACED.match(word))
+        both_unspaced = bool(before and UNSPACED.match(before[-1]) and UNSPACED.match(word))
         no_blank = glued or closes or joins_words or both_unspaced or as_characters
         if place and not (no_blank or _NO_BLANK_BEFORE.fullmatch(word)):
             parts.append(" ")

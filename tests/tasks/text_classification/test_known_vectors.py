@@ -90,3 +90,12 @@ def test_features_of_vectors_are_mean_and_maximum() -> None:
     np.testing.assert_allclose(features[0, :100], weights @ expected / weights.sum(), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(features[0, 100:], expected.max(axis=0), rtol=1e-6)
     assert not features[1].any()
+
+
+def test_characters_are_the_words_of_scripts_without_blanks_and_it_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    texts = ["\u8fd9\u672c\u4e66\u5f88\u597d good", "\u8fd9\u672c\u4e66\u4e0d\u597d bad"] * 20
+    data = build_vector_data(write_texts(tmp_path / "a.csv", texts, ["yes", "no"] * 20))
+    assert "40 texts in a script without blanks, whose characters are the words" in caplog.text
+    assert data.tokenizer.tokenize("\u672c\u4e66 good") == ["\u672c", "\u4e66", "good"]
