@@ -66,21 +66,23 @@ def check_doors(folder: Path, scratch: Path) -> None:
 
 
 @pytest.mark.slow
-def test_it_opens_in_three_ways(tmp_path: Path) -> None:
-    check_doors(tagger_folder(tmp_path), tmp_path)
+@pytest.mark.parametrize("settings", ["paper", "default"])
+def test_it_opens_in_three_ways(tmp_path: Path, settings: str) -> None:
+    check_doors(tagger_folder(tmp_path, settings), tmp_path)
 
 
-def tagger_folder(folder: Path) -> Path:
+def tagger_folder(folder: Path, settings: str) -> Path:
     """A checkpoint of a short training on generated sentences."""
     from ctxzoo.runs.run import execute
     from ctxzoo.runs.train import ExperimentRun
-    from ctxzoo.tasks.token_classification.experiments import build_paper_experiment, set_corpus
+    from ctxzoo.tasks.token_classification.experiments import set_corpus
     from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 
     places = {"output_dir": str(folder / "runs"), "results_dir": str(folder / "results"), "tensorboard": False}
-    experiment = build_paper_experiment().copy_with(
+    experiment: Any = TOKEN_CLASSIFICATION.get_settings(settings, *TOKEN_CLASSIFICATION.default).copy_with(
         epochs=1, recipe="trial", commit="0123abc", progress=False, **places
     )
-    run = ExperimentRun(TOKEN_CLASSIFICATION, set_corpus(experiment, "sample"))
+    vectors = experiment.start.word_vectors
+    run = ExperimentRun(TOKEN_CLASSIFICATION, set_corpus(experiment, "sample", vectors))
     execute(run)
     return run.checkpoint
