@@ -22,13 +22,17 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.reporting import RESULTS, Value, format_number, write_rows
+from benchmarks.reporting import RESULTS, Value, format_number, read_rows, write_rows
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.table_parts import format_markdown_table
 
 LABELS = (2, 6, 50, 200)
 TEXTS, WORDS, EPOCHS = 3_000, 15, 2
 AIM_MEMORY_MB, AIM_DISK_MB = 1_500, 30
+COLUMNS = (
+    *("code", "labels", "texts", "peak_memory_mb", "checkpoint_mb", "run_mb", "seconds"),
+    "validation_accuracy",
+)
 COMMON, OF_LABEL = 6_000, 20  # generated words
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -40,19 +44,29 @@ def main(arguments: Sequence[str] | None = None) -> Path:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--labels", type=int, nargs="+", default=LABELS)
+    parser.add_argument("--labels", type=int, nargs="*", default=LABELS)
     parser.add_argument("--texts", type=int, default=TEXTS)
     parser.add_argument("--earlier", type=Path, help="checkout of an earlier commit, which is measured too")
     parser.add_argument("--tiny", action="store_true", help="tiny models: does it run?")
+    parser.add_argument(
+        "--add", type=Path, nargs="*", default=(), help="results files of this commit to join, in order"
+    )
     parser.add_argument("--output", type=Path, default=RESULTS / "label_memory.csv")
     options = parser.parse_args(arguments)
-    commit, rows = git_commit(), []
+    commit = git_commit()
+    rows: list[dict[str, Value]] = [
+        {name: row[name] for name in COLUMNS}
+        for file in options.add
+        for row in read_rows(file)
+        if row["commit"] == commit
+    ]
     for number in options.labels:
         for checkout in (ROOT, options.earlier):
             if checkout is not None:
                 rows.append(measure_training(checkout, number, options.texts, tiny=options.tiny))
                 print(rows[-1], flush=True)
                 write_rows(options.output, rows, commit)  # a long program, which may be stopped
+    write_rows(options.output, rows, commit)
     return Path(options.output)
 
 
