@@ -85,6 +85,7 @@ def split_label_cells(checks: RowChecks, split: datasets.Dataset, name: str, sep
     record_note(checks.location, f"texts have several labels in column {name!r}, separated by {separator!r}", several)
     if not several:
         record_note(checks.location, f"texts, none of which has {separator!r} in column {name!r}", len(lists))
+        note_joined_labels(checks.location, sorted({label for row in lists for label in row}))
     sets = _drop_repeated_labels(checks, lists)
     note_empty_sets(checks, sets)
     return sets
@@ -118,6 +119,16 @@ def read_label_columns(checks: RowChecks, split: datasets.Dataset, names: Sequen
     sets = _drop_repeated_labels(checks, lists)
     note_empty_sets(checks, sets)
     return sets
+
+
+def find_mark_columns(split: datasets.Dataset, number: int = 1_000) -> list[str]:
+    """Return the names of the columns that hold nothing but 0 and 1, or true and false, in the first rows."""
+    rows = split.select(range(min(number, len(split)))).with_format("arrow")[:]
+    return [
+        name
+        for name in split.column_names
+        if {str(cell).strip().lower() for cell in rows.column(name).to_pylist()} <= _OF_CELLS.keys()
+    ]
 
 
 def _name_entry(entry: Any, class_names: Sequence[str] | None) -> str | None:

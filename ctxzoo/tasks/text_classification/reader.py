@@ -29,6 +29,7 @@ from ctxzoo.data.text_columns import (
 )
 from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.tasks.text_classification.label_sets import (
+    find_mark_columns,
     is_list_of_labels,
     list_label_names,
     note_joined_labels,
@@ -238,6 +239,14 @@ class _Columns:
         wanted: dict[str, tuple[ColumnNames, Sequence[str]]] = {"text": (text_column, TEXT_COLUMNS)}
         if not label_columns:
             wanted["label"] = (label_column, LABEL_COLUMNS)
+        if not (label_columns or label_column or {*LABEL_COLUMNS} & {*split.column_names}):
+            marks = find_mark_columns(split)
+            if len(marks) > 1:
+                raise TextFormatError(
+                    f"{location}: no column of the usual names {', '.join(LABEL_COLUMNS)} for the label, but 0 and 1 "
+                    f"in {_shorten_list(marks)}; name those that are labels of which a text may have several (or set "
+                    "`label_columns`), or the one that is the label (or set `label_column`)"
+                )
         text_names, *label_names = find_columns(location, split.column_names, wanted)
         checks = RowChecks(location, len(split))
         texts = join_text_columns(checks, table, text_names)

@@ -85,6 +85,7 @@ def test_whole_numbers_have_the_order_of_numbers_and_rows_read_again_are_the_sam
             lambda: read(a=["1", "2"], b=["0", "1"], label_columns=["a", "b"]),
             "row 1: '2' in label column 'a'; expected",
         ),
+        (lambda: read(a=["1", "0"], b=["0", "0"]), "for the label, but 0 and 1 in a, b; name those that are labels of"),
         (lambda: read(a=["1"], label_columns=["a", "x"]), r"no column 'x' for a label; it has \['text', 'a'\]"),
         (lambda: read(a=["1"], label_columns=["a", "a"]), "label columns .* one twice"),
         (lambda: read(["a"], label_separator=";", label_columns=["a"]), "beside label_column=None and .*give either"),
