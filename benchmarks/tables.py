@@ -22,6 +22,7 @@ from benchmarks.excerpts import Excerpt, format_excerpt, format_tables_as_csv, p
 from benchmarks.explanations_tables import format_explanations_table
 from benchmarks.kernel_start import format_kernel_start_table
 from benchmarks.label_memory import format_label_memory_table
+from benchmarks.predictions import format_predictions_table
 from benchmarks.recbole_sessions_tables import format_recbole_sessions_table
 from benchmarks.reporting import RESULTS, format_number, read_rows
 from benchmarks.second_order_tables import format_second_order_tables
@@ -120,6 +121,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "shared_rows": format_shared_rows_tables,
     "settings_search": format_settings_search_table,
     "label_memory": format_label_memory_table,
+    "predictions": format_predictions_table,
 }
 
 
