@@ -113,8 +113,8 @@ def _encode_chunk(
     """
     has_encoder = getattr(tokenizer, "encoder_tokenizer", None) is not None
     if isinstance(tokenizer, WordTokenizer) and not is_split_into_words and not has_encoder:
-        rows, num_cut_off = tokenizer.encode_to_arrays(texts, max_length)  # type: ignore[arg-type]
-        return rows, np.array(num_cut_off, np.int64), []
+        arrays, num_cut_off = tokenizer.encode_to_arrays(texts, max_length)  # type: ignore[arg-type]
+        return [np.asarray(row, np.int32) for row in arrays], np.array(num_cut_off, np.int64), []
     encoding = tokenizer(
         list(texts),
         truncation=max_length is not None,

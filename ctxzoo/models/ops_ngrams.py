@@ -1,10 +1,8 @@
 """N-grams of words as ids: hashed into buckets, and kept for the words and pairs of words that texts repeat."""
 
+from array import array
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-
-import numpy as np
-import numpy.typing as npt
 
 WORD_BEGIN, WORD_END = "<", ">"  # fastText's marks of a word's boundaries
 MOST_KEPT = 200_000  # most n-grams of words, and most words, whose ids are kept; so memory has a bound
@@ -29,18 +27,18 @@ class NgramIds:
         self.char_first_id = first_id + (buckets if char_buckets else 0)
         self.char_buckets = char_buckets or buckets
         self._of_ngrams: dict[str, int] = {}
-        self._of_words: dict[str, npt.NDArray[np.int32]] = {}
+        self._of_words: dict[str, array[int]] = {}
 
-    def encode(self, words: Sequence[str]) -> npt.NDArray[np.int32]:
+    def encode(self, words: Sequence[str]) -> "array[int]":
         """Return the ids of the n-grams of words, order by order, and of the characters of each word."""
-        ids: list[int] = []
+        ids = array("i")
         for order in range(2, self.order + 1):
             following = [words[start:] for start in range(order)]
-            ids += [self._hash_words(ngram) for ngram in map(" ".join, zip(*following, strict=False))]
-        parts = [np.array(ids, np.int32)]
+            ids.extend(map(self._hash_words, map(" ".join, zip(*following, strict=False))))
         if self.char_ngrams is not None:
-            parts += [self._hash_characters(word) for word in words]
-        return np.concatenate(parts)
+            for word in words:
+                ids += self._hash_characters(word)
+        return ids
 
     def _hash_words(self, ngram: str) -> int:
         index = self._of_ngrams.get(ngram)
@@ -50,7 +48,7 @@ class NgramIds:
             index = self._of_ngrams[ngram] = self.first_id + hash_ngram(ngram) % self.buckets
         return index
 
-    def _hash_characters(self, word: str) -> npt.NDArray[np.int32]:
+    def _hash_characters(self, word: str) -> "array[int]":
         ids = self._of_words.get(word)
         if ids is None:
             if len(self._of_words) >= MOST_KEPT:
@@ -58,7 +56,7 @@ class NgramIds:
             assert self.char_ngrams is not None
             ngrams = generate_character_ngrams(word, *self.char_ngrams)
             hashes = [self.char_first_id + hash_ngram(ngram) % self.char_buckets for ngram in ngrams]
-            ids = self._of_words[word] = np.array(hashes, np.int32)
+            ids = self._of_words[word] = array("i", hashes)
         return ids
 
 

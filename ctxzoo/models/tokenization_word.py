@@ -1,12 +1,11 @@
 """`WordTokenizer`: words of a text, unknown ones removed or kept as one id, and n-grams hashed into buckets."""
 
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, Literal, get_args
 
-import numpy as np
-import numpy.typing as npt
 from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordLevel
 from transformers.tokenization_utils_base import LARGE_INTEGER, TruncationStrategy
@@ -238,7 +237,7 @@ class WordTokenizer(ZooTokenizer):
 
     def encode_to_arrays(
         self, texts: Sequence[str], max_length: int | None = None
-    ) -> tuple[list[npt.NDArray[np.int32]], list[int]]:
+    ) -> tuple[list["array[int]"], list[int]]:
         """Encode texts without padding, faster than a call, with the same ids.
 
         Args:
@@ -257,8 +256,8 @@ class WordTokenizer(ZooTokenizer):
         encodings = [] if self._num_buckets else self._pre_tokenize(texts, is_split_into_words=False)
         for words, ids in self._read_words(texts, False, encodings):
             known_positions = [position for position, index in enumerate(ids) if index]
-            kept_ids = np.array(_select_items(known_positions[:max_length], ids), np.int32)
-            rows.append(np.concatenate([kept_ids, self._compute_ngram_ids(words, known_positions, max_length)]))
+            kept_ids = array("i", _select_items(known_positions[:max_length], ids))
+            rows.append(kept_ids + self._compute_ngram_ids(words, known_positions, max_length))
             cut_off.append(max(0, len(known_positions) - max_length) if max_length is not None else 0)
         return rows, cut_off
 
@@ -417,11 +416,9 @@ class WordTokenizer(ZooTokenizer):
             self._pre_tokenize(texts, is_split_into_words)  # says which text cannot be read
             raise
 
-    def _compute_ngram_ids(
-        self, words: list[str], known_positions: list[int], limit: int | None
-    ) -> npt.NDArray[np.int32]:
+    def _compute_ngram_ids(self, words: list[str], known_positions: list[int], limit: int | None) -> "array[int]":
         if not self._num_buckets:
-            return np.zeros(0, np.int32)
+            return array("i")
         # Words that were removed count in n-grams, those behind the last kept one do not.
         if limit is not None and len(known_positions) > limit:
             words = words[: known_positions[limit - 1] + 1]
