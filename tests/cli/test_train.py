@@ -302,7 +302,7 @@ def test_a_file_is_divided_trained_scored_and_used(capsys: pytest.CaptureFixture
     places = [said.index(f"\n{line}") for line in told]
     assert places == sorted(places)
     assert said.index("macro f1") > places[1]
-    assert " for 13 fits, judged by the first 5" in said
+    assert " for 16 fits, judged by the first 5" in said
     (file,) = Path("runs/results").rglob("cnn-*.json")
     result = read_result(file)
     assert (result.dataset, result.recipe, result.split) == ("reviews.csv", "train_text_classification", "test")

@@ -13,7 +13,7 @@ import pytest
 from huggingface_hub.errors import StrictDataclassError
 from transformers import AutoConfig, PreTrainedConfig
 
-from ctxzoo.models.configuration_base import LARGEST_COUNT
+from ctxzoo.models.configuration_base import LARGEST_COUNT, SEVERAL_LABELS
 from tests.suite.subjects import Subject
 
 
@@ -81,7 +81,6 @@ class ConfigChecks:
             ({"num_labels": "3"}, "got '3'"),
             ({"id2label": {0: "one"}}, "num_labels must be a whole number from 2 .*got 1"),
             ({"id2label": {0: "one", 2: "two"}}, r"id2label has the keys \[0, 2\]; expected 0, 1 and so on"),
-            ({"problem_type": "multi_label_classification"}, "problem_type='multi_label_classification': .* one label"),
             ({"problem_type": "regression"}, "problem_type='regression'"),
             ({"pad_token_id": 3}, "pad_token_id must be 0, .* got 3"),
         ],
@@ -90,6 +89,16 @@ class ConfigChecks:
     def test_labels_and_padding_that_cannot_be(self, family: Subject, given: dict[str, Any], message: str) -> None:
         with pytest.raises((ValueError, StrictDataclassError), match=message):
             type(family.config())(**given)
+
+    def test_several_labels_are_for_configs_that_say_so(self, family: Subject) -> None:
+        config_class, several = type(family.config()), {"problem_type": SEVERAL_LABELS}
+        if config_class.takes_several_labels:
+            assert config_class(**several).problem_type == SEVERAL_LABELS
+        else:
+            with pytest.raises(
+                StrictDataclassError, match=f"problem_type='{SEVERAL_LABELS}': a {config_class.__name__}"
+            ):
+                config_class(**several)
 
     def test_config_of_another_architecture_is_refused(self, family: Subject) -> None:
         config_class = type(family.config())

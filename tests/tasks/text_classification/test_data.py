@@ -188,11 +188,11 @@ def test_texts_without_known_words_still_make_a_batch(tmp_path):
 
 def test_texts_are_encoded_once(monkeypatch):
     encoded = []
-    call = WordTokenizer._encode_plus
+    encode = WordTokenizer.encode_to_arrays
     monkeypatch.setattr(
         WordTokenizer,
-        "_encode_plus",
-        lambda self, text, **options: encoded.append(len(text)) or call(self, text, **options),
+        "encode_to_arrays",
+        lambda self, texts, *limit: encoded.append(len(texts)) or encode(self, texts, *limit),
     )
     data = ready(folds=5)
     for _ in range(2):
