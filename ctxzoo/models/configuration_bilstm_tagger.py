@@ -28,15 +28,15 @@ class BilstmTaggerConfig(PretrainedEncoderConfig, TextConfig):
         feature_dim: Width of the vectors of features, where words have some, whose sum stands beside the word vector;
             0: the LSTM reads no features [ours].
         feature_dropout: Rate at which single features are left out of the wide part in training [ours].
-        window: Number of words on each side whose features and vectors a wide part reads: scores linear in them are
-            added to those of the network (Cheng et al. 2016); None: no wide part [ours].
+        wide_window: Number of words on each side whose features and vectors a wide part reads: scores linear in them
+            are added to those of the network (Cheng et al. 2016); None: no wide part [ours].
         wide_dropout: Rate at which the wide part is left out of the scores of a sentence in training [ours].
         scheme: Scheme of spans that predicted sequences of tags keep, IOB1, IOB2, BIOES or BILOU; None: a tag may
             follow any other [ours].
     """
 
     model_type = "ctxzoo_bilstm_tagger"
-    largest = MappingProxyType({"num_features": LARGEST_TABLE, "window": 100})
+    largest = MappingProxyType({"num_features": LARGEST_TABLE, "wide_window": 100})
 
     word_dim: int = 50
     position_dim: int = 0
@@ -48,7 +48,7 @@ class BilstmTaggerConfig(PretrainedEncoderConfig, TextConfig):
     num_features: int = 0
     feature_dim: int = 0
     feature_dropout: float | int = 0.0
-    window: int | None = None
+    wide_window: int | None = None
     wide_dropout: float | int = 0.0
     crf: bool = False
     scheme: Literal["IOB1", "IOB2", "BIOES", "BILOU"] | None = None
@@ -74,6 +74,6 @@ class BilstmTaggerConfig(PretrainedEncoderConfig, TextConfig):
 
     def validate_features(self) -> None:
         """Check the numbers of features and of words beside a word."""
-        for name in ("num_features", "feature_dim", "window"):
+        for name in ("num_features", "feature_dim", "wide_window"):
             if (getattr(self, name) or 0) < 0:
                 raise ValueError(f"{name} must be 0 or more, got {getattr(self, name)}")

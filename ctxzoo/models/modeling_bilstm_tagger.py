@@ -102,9 +102,9 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
         self.tagger = BilstmTaggerModel(config)
         self.classifier = nn.Linear(config.projection_size, config.num_labels)
         width = 0 if config.encoder_config is not None else config.word_dim  # an encoder is run once alone
-        has_wide = config.window is not None and (width > 0 or config.num_features > 0)
+        has_wide = config.wide_window is not None and (width > 0 or config.num_features > 0)
         self.wide = (
-            WindowScores(config.num_features, width, config.num_labels, config.window or 0) if has_wide else None
+            WindowScores(config.num_features, width, config.num_labels, config.wide_window or 0) if has_wide else None
         )
         names = [name for _, name in sorted(config.id2label.items())]
         self.sequence = TagSequence(names, config.crf, config.decoding_scheme) if config.decodes_sequences else None

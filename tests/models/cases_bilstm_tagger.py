@@ -23,7 +23,7 @@ SIZES: dict[str, Any] = {
     "embedding_dropout": 0.2,
     "num_labels": 3,
 }
-FEATURES = {"num_features": 12, "feature_dim": 4, "window": 1, "feature_dropout": 0.2, "wide_dropout": 0.2}
+FEATURES = {"num_features": 12, "feature_dim": 4, "wide_window": 1, "feature_dropout": 0.2, "wide_dropout": 0.2}
 SPANS = label_fields(["O", "B-X", "I-X"])
 
 

@@ -69,7 +69,7 @@ def test_sentences_written_out() -> None:
 
 def test_the_wide_part_written_out() -> None:
     """Scores linear in features and vectors of a word and of those beside it, and features beside its vector."""
-    model = model_of(num_features=9, feature_dim=2, window=2)
+    model = model_of(num_features=9, feature_dim=2, wide_window=2)
     ids, mask = batch_of()
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
@@ -94,7 +94,7 @@ def test_the_wide_part_written_out() -> None:
 
 
 def test_the_wide_part_is_left_out_of_whole_sentences_in_training() -> None:
-    model = model_of(num_features=9, window=0, wide_dropout=0.5).train()
+    model = model_of(num_features=9, wide_window=0, wide_dropout=0.5).train()
     with torch.no_grad():
         for parameter in model.wide.parameters():
             parameter.fill_(1.0)
@@ -167,7 +167,7 @@ def test_the_paper_s_sizes_are_the_defaults() -> None:
     [
         ({"recurrent_size": 0}, "recurrent_size must be at least 1, got 0"),
         ({"num_features": -1}, "num_features must be 0 or more, got -1"),
-        ({"window": -1}, "window must be 0 or more, got -1"),
+        ({"wide_window": -1}, "wide_window must be 0 or more, got -1"),
         ({"wide_dropout": 1.0}, r"wide_dropout must be at least 0 and below 1, got 1\.0"),
         ({"projection_size": -1}, "projection_size must be at least 1, got -1"),
         ({"hidden_dropout": 1.0}, r"hidden_dropout must be at least 0 and below 1, got 1\.0"),

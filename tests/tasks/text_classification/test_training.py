@@ -125,7 +125,7 @@ def test_the_default_is_the_named_architecture_and_another_has_its_first_variant
 
 
 def test_tiny_fits_what_is_linear_to_a_thousand_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data_module, "fit_wide_part", lambda counts, labels, *_: (counts.shape[0], labels))
+    monkeypatch.setattr(data_module, "fit_wide_part", lambda counts, labels, *_, **__: (counts.shape[0], labels))
     write_reviews(tmp_path / "many.csv", 1500, labels=("yes", "no", "so"))
     tiny = TEXTS.make_tiny(choose_base_experiment(TEXTS)).copy_with(dataset=str(tmp_path / "many.csv"))
     data = TEXTS.build_data_module(tiny)
