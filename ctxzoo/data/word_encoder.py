@@ -66,11 +66,11 @@ def read_word_encoder(name: str) -> WordEncoder:
             a text and one behind it.
     """
     config = _read_from_hub(AutoConfig, name)
-    check_is_encoder(config, f"--encoder {name!r}")
+    check_is_encoder(config, f"encoder {name!r}")
     tokenizer = _read_from_hub(AutoTokenizer, name)
     if not isinstance(tokenizer, TokenizersBackend):
         raise ValueError(
-            f"--encoder {name!r} has a {type(tokenizer).__name__}, which is not one of the tokenizers library; "
+            f"encoder {name!r} has a {type(tokenizer).__name__}, which is not one of the tokenizers library; "
             "expected a fast tokenizer, with a file tokenizer.json"
         )
     backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
@@ -79,16 +79,16 @@ def read_word_encoder(name: str) -> WordEncoder:
     alone, whole = (backend.encode("a", add_special_tokens=special).ids for special in (False, True))
     if not alone or len(whole) != len(alone) + 2 or whole[1:-1] != alone:
         raise ValueError(
-            f"--encoder {name!r} reads 'a' as the tokens {backend.encode('a').tokens}; expected one special token "
+            f"encoder {name!r} reads 'a' as the tokens {backend.encode('a').tokens}; expected one special token "
             "before a text and one behind it"
         )
     padding = tokenizer.pad_token_id if config.pad_token_id is None else config.pad_token_id
     if padding is None:
-        raise ValueError(f"--encoder {name!r} has no token for padding, neither its model nor its tokenizer")
+        raise ValueError(f"encoder {name!r} has no token for padding, neither its model nor its tokenizer")
     special = {"cls_token_id": whole[0], "sep_token_id": whole[-1], "pad_token_id": padding}
     if max(backend.get_vocab().values()) >= config.vocab_size:
         raise ValueError(
-            f"the tokenizer of --encoder {name!r} gives ids up to {max(backend.get_vocab().values())}, but its model "
+            f"the tokenizer of encoder {name!r} gives ids up to {max(backend.get_vocab().values())}, but its model "
             f"has {config.vocab_size} rows: they do not belong together"
         )
     fields = {key: value for key, value in config.to_dict().items() if key not in _LEFT_OUT}
@@ -108,9 +108,7 @@ def load_encoder_weights(model: Any, name: str) -> None:
     expected = words.encoder.state_dict()
     missing = sorted(expected.keys() & set(info["missing_keys"]))
     if missing:
-        raise ValueError(
-            f"--encoder {name!r} holds no weights of its own for {', '.join(missing[:3])}…; choose another"
-        )
+        raise ValueError(f"encoder {name!r} holds no weights of its own for {', '.join(missing[:3])}…; choose another")
     words.loaded_from = name
     words.encoder.load_state_dict({key: value for key, value in encoder.state_dict().items() if key in expected})
 
@@ -157,11 +155,11 @@ def _read_from_hub(auto_class: Any, name: str, **options: Any) -> Any:
         return auto_class.from_pretrained(name, trust_remote_code=False, **options)
     except OSError as error:
         raise OSError(
-            f"--encoder {name!r} is no folder with an encoder, and the Hub does not deliver it "
+            f"encoder {name!r} is no folder with an encoder, and the Hub does not deliver it "
             f"({format_error_on_one_line(error)}); check its name and the network, or name a folder"
         ) from error
     except (ValueError, KeyError, ImportError) as error:
         raise ValueError(
-            f"--encoder {name!r} cannot be read ({format_error_on_one_line(error)}); expected an encoder of "
+            f"encoder {name!r} cannot be read ({format_error_on_one_line(error)}); expected an encoder of "
             "transformers with a fast tokenizer"
         ) from error
