@@ -42,7 +42,7 @@ from ctxzoo.data.row_stream import CHUNK
 from ctxzoo.hub.card import build_card, make_card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.folder_files import CARD
-from ctxzoo.metrics.label_scores import SET_SCORES, USUAL_THRESHOLD
+from ctxzoo.metrics.label_scores import SET_SCORES, get_label_threshold
 from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.runs.command_line import FOUND_OUT
 from ctxzoo.runs.experiment import Experiment
@@ -313,9 +313,7 @@ class CtxzooClassifier(ClassifierMixin, _Estimator):
         """
         probabilities = self.predict_proba(X)
         if self.model_.config.problem_type == SEVERAL_LABELS:
-            given: npt.NDArray[Any] = (probabilities >= (self.model_.config.label_threshold or USUAL_THRESHOLD)).astype(
-                np.int64
-            )
+            given: npt.NDArray[Any] = (probabilities >= (get_label_threshold(self.model_.config))).astype(np.int64)
             return given
         labels: npt.NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
         return labels

@@ -17,6 +17,12 @@ CHANCE = 0.5  # points of a score, below which one threshold is not better than 
 SET_SCORES = ("micro_f1", "macro_f1", "exact_match")  # by which a threshold may be chosen
 
 
+def get_label_threshold(config: Any) -> float:
+    """Return the probability from which a label of several is given: `label_threshold` of a model's config, or .5."""
+    chosen = getattr(config, "label_threshold", None)
+    return USUAL_THRESHOLD if chosen is None else float(chosen)
+
+
 class LabelPairs(Metric):
     """The true and the predicted label of each row, from which a confusion matrix is counted.
 

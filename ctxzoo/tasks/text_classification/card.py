@@ -28,7 +28,7 @@ from ctxzoo.hub.classification_facts import (
     get_label_names,
 )
 from ctxzoo.hub.task_card import LabelTable, TaskCard, describe_vocabulary
-from ctxzoo.metrics.label_scores import USUAL_THRESHOLD
+from ctxzoo.metrics.label_scores import get_label_threshold
 from ctxzoo.models.configuration_base import SEVERAL_LABELS, ZooConfig
 from ctxzoo.tasks.text_classification.contributions import explain_text
 from ctxzoo.tasks.text_classification.explanation import Explanation
@@ -127,7 +127,7 @@ class TextClassificationCard(TaskCard):
     def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
         """Return the rows of the first table of a model card, from the config."""
         several = config.problem_type == SEVERAL_LABELS
-        threshold = getattr(config, "label_threshold", None) or USUAL_THRESHOLD
+        threshold = get_label_threshold(config)
         each = f"any number of labels for each text, those of a probability of {threshold:g} or more"
         return [
             ["task", f"text classification, {each if several else 'one label for each text'}"],

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from ctxzoo.metrics.label_scores import USUAL_THRESHOLD
+from ctxzoo.metrics.label_scores import get_label_threshold
 from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.tokenization_word import WordTokenizer
@@ -58,7 +58,7 @@ def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) ->
     linear, network = (_sum_by_word(values, spans, len(offsets)) for values in (linear, network))
 
     several = model.config.problem_type == SEVERAL_LABELS
-    threshold = (getattr(model.config, "label_threshold", None) or USUAL_THRESHOLD) if several else None
+    threshold = get_label_threshold(model.config) if several else None
     is_known = np.zeros(len(offsets), dtype=bool)
     known_words = [
         span[0] for index, span in zip(encoded["input_ids"][0], spans, strict=True) if index < len(tokenizer)

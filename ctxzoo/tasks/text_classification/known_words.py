@@ -12,7 +12,7 @@ from transformers import TextClassificationPipeline
 
 from ctxzoo.data.notices import ROWS_FROM, format_count
 from ctxzoo.data.text_encoding import find_frequent_words
-from ctxzoo.metrics.label_scores import USUAL_THRESHOLD
+from ctxzoo.metrics.label_scores import get_label_threshold
 from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.models.old_names import with_old_arguments
 from ctxzoo.models.tokenization_base import PAD_TOKEN
@@ -69,7 +69,7 @@ class KnownWordsPipeline(TextClassificationPipeline):
         config = self.model.config
         if config.problem_type != SEVERAL_LABELS or "top_k" in {**self._postprocess_params, **options}:
             return super().__call__(inputs, **options)
-        threshold = getattr(config, "label_threshold", None) or USUAL_THRESHOLD
+        threshold = get_label_threshold(config)
         answers = super().__call__(inputs, top_k=None, **options)
         several = not isinstance(inputs, (str, dict))
         given = ([one for one in answer if one["score"] >= threshold] for answer in (answers if several else [answers]))

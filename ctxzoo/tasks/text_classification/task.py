@@ -23,6 +23,7 @@ from ctxzoo.metrics.label_scores import (
     LabelPairs,
     LabelSetScores,
     choose_unsure_threshold,
+    get_label_threshold,
     tabulate_counts,
     tabulate_pairs,
 )
@@ -172,8 +173,7 @@ class SequenceClassificationTask(ClassificationTask):
             if is_test:
                 self.label_tables[self.test_split] = tabulate_pairs(scores.pairs.compute().cpu().numpy(), names)
             return super().compute_scores(scores)
-        chosen = getattr(self.model.config, "label_threshold", None)
-        threshold = USUAL_THRESHOLD if chosen is None else chosen
+        threshold = get_label_threshold(self.model.config)
         if self.trainer.state.fn == TrainerFn.FITTING:
             threshold = scores.sets.choose_threshold(self.hparams["objective"])
         if is_test:
