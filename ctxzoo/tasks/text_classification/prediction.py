@@ -15,7 +15,7 @@ from ctxzoo.data.text_encoding import generate_text_batches
 from ctxzoo.hub.classification_facts import get_label_names
 from ctxzoo.hub.folder_files import TOKENIZER_FILES, read_json_object
 from ctxzoo.hub.saved_model import fetch_checkpoint_files
-from ctxzoo.metrics.label_scores import USUAL_THRESHOLD
+from ctxzoo.metrics.label_scores import get_label_threshold
 from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.tasks.text_classification.known_words import (
@@ -173,9 +173,7 @@ def classify_texts(
                 by_name = dict(zip(names, of_labels, strict=True))
                 answers[row] = {
                     **(
-                        choose_labels(by_name, getattr(model.config, "label_threshold", None))
-                        if several
-                        else _choose_label(by_name)
+                        choose_labels(by_name, get_label_threshold(model.config)) if several else _choose_label(by_name)
                     ),
                     "probabilities": by_name,
                     **({LEFT_OUT: left_out} if left_out else {}),
@@ -190,14 +188,13 @@ def _choose_label(probabilities: Mapping[str, float]) -> dict[str, Any]:
     return {"label": label, "score": probabilities[label]}
 
 
-def choose_labels(probabilities: Mapping[str, float], threshold: float | None) -> dict[str, Any]:
+def choose_labels(probabilities: Mapping[str, float], threshold: float) -> dict[str, Any]:
     """Return the `labels` from a threshold on, the most probable first, and the probability of the least sure decision.
 
     Args:
         probabilities: Probability of each label, by name.
-        threshold: Probability from which a label is given; None: .5.
+        threshold: Probability from which a label is given.
     """
-    threshold = USUAL_THRESHOLD if threshold is None else threshold
     given = sorted(
         (name for name, one in probabilities.items() if one >= threshold), key=lambda name: -probabilities[name]
     )
