@@ -100,7 +100,7 @@ class OfNumbers(CtxzooClassifier):
         return [" ".join(f"f{place}is{round(value)}" for place, value in enumerate(row)) for row in X]
 
     def fit(self, X: Any, y: Any) -> Any:
-        X, y = validate_data(self, X, y, multi_output=np.ndim(y) == 2)
+        X, y = validate_data(self, X, y, multi_output=np.asarray(y).ndim == 2)
         return super().fit(self._words(X), y)
 
     def predict_proba(self, X: Any) -> Any:

@@ -15,6 +15,7 @@ from torchmetrics import MeanMetric
 from torchmetrics.classification import MulticlassAccuracy
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
+from ctxzoo.data.bucketing import disable_distributed_sharding
 from ctxzoo.data.own_splits import hash_normalized_text, number_groups_by_key
 from ctxzoo.hub.classification_facts import get_label_names
 from ctxzoo.metrics.label_scores import (
@@ -219,7 +220,8 @@ def choose_thresholds(task: SequenceClassificationTask, data: Any) -> list[str]:
     if not hasattr(config, "unsure_below"):
         return []  # a model of others, whose config has no place for them
     trainer = build_scoring_trainer(data, precision="32-true", accelerator="auto", progress=False)
-    batches = trainer.predict(task, data.split_dataloader("validation"))
+    with disable_distributed_sharding():  # of several processes each chooses the same on all rows
+        batches = trainer.predict(task, data.split_dataloader("validation"))
     task.model.to(device)
     rows, logits = (torch.cat([batch[name] for batch in batches or []]) for name in ("row", "logits"))
     _, order = np.unique(rows.numpy(), return_index=True)
