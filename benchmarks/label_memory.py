@@ -34,6 +34,7 @@ COLUMNS = (
     "validation_accuracy",
 )
 COMMON, OF_LABEL = 6_000, 20  # generated words
+OWN, MISLEADING = 4, 0.4  # words of a text that are of one label, and how many of them are of another than its own
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -103,7 +104,7 @@ def measure_training(checkout: Path, num_labels: int, num_texts: int, *, tiny: b
 
 
 def write_texts(file: Path, num_labels: int, num_texts: int) -> None:
-    """Write texts of generated words as CSV; a third of each text's words are those of its label."""
+    """Write texts of generated words as CSV; a few of each text's words are those of its label, or of another."""
     generator = np.random.default_rng(0)
     letters = np.array(list("aabcdeeefghiijklmnoopqrsttuuvwxyz"))
     count = COMMON + OF_LABEL * num_labels
@@ -114,8 +115,9 @@ def write_texts(file: Path, num_labels: int, num_texts: int) -> None:
         writer.writerow(("text", "label"))
         for row in range(num_texts):
             label = row % num_labels
-            common = generator.choice(COMMON, WORDS - WORDS // 3, p=frequency / frequency.sum())
-            own = COMMON + OF_LABEL * label + generator.integers(0, OF_LABEL, WORDS // 3)
+            common = generator.choice(COMMON, WORDS - OWN, p=frequency / frequency.sum())
+            of_labels = np.where(generator.random(OWN) < MISLEADING, generator.integers(0, num_labels, OWN), label)
+            own = COMMON + OF_LABEL * of_labels + generator.integers(0, OF_LABEL, OWN)
             chosen = generator.permutation(np.concatenate([common, own]))
             writer.writerow((" ".join(vocabulary[word] for word in chosen), f"label {label}"))
 

@@ -27,7 +27,7 @@ class LinearTextScores(nn.Module):
     """
 
     inverse_document_frequency: torch.Tensor
-    row_of_id: torch.Tensor | None
+    ids: torch.Tensor | None
     weight: torch.Tensor
     weight_scales: torch.Tensor
     vector_weight: torch.Tensor | None
@@ -41,15 +41,17 @@ class LinearTextScores(nn.Module):
         width: int = 0,
     ) -> None:
         super().__init__()
+        self.num_ids = num_ids
         self.group_starts = group_starts
         rows = num_ids if num_rows is None else 1 + num_rows  # row 0 is of ids without a weight
         self.bias = nn.Parameter(torch.empty(num_labels))
         self.register_buffer("inverse_document_frequency", torch.empty(rows))
-        self.register_buffer("row_of_id", None)
+        self.register_buffer("ids", None)
+        self._row_of_id = torch.empty(0), 0, torch.empty(0)  # ids, their version, what was made of them
         if num_rows is None:
             self.weight = nn.Parameter(torch.empty(rows, num_labels))
         else:
-            self.register_buffer("row_of_id", torch.empty(num_ids, dtype=torch.int32))
+            self.register_buffer("ids", torch.empty(num_rows, dtype=torch.int32))  # of the rows from 1 on
             self.register_buffer("weight", torch.empty(rows, num_labels, dtype=torch.int8))
             self.register_buffer("weight_scales", torch.empty(rows))
         vector_weight = nn.Parameter(torch.empty(width, num_labels)) if width else None
@@ -60,8 +62,8 @@ class LinearTextScores(nn.Module):
         init.zeros_(self.weight)
         init.zeros_(self.bias)
         init.ones_(self.inverse_document_frequency)
-        if self.row_of_id is not None:
-            init.zeros_(self.row_of_id)
+        if self.ids is not None:
+            init.zeros_(self.ids)
             init.zeros_(self.weight_scales)
         if self.vector_weight is not None:
             init.zeros_(self.vector_weight)
@@ -84,9 +86,9 @@ class LinearTextScores(nn.Module):
     ) -> torch.Tensor:
         """Return what each position adds to the scores, (B, n, L), 0 outside the mask; with the bias they add up."""
         ids = torch.where(mask, input_ids, torch.zeros_like(input_ids))
-        rows = ids if self.row_of_id is None else take_rows(self.row_of_id, ids)
+        rows = ids if self.ids is None else take_rows(self.get_row_of_id(), ids)
         values = tfidf(ids, mask, take_rows(self.inverse_document_frequency, rows), self.group_starts)  # (B, n)
-        if self.row_of_id is None:
+        if self.ids is None:
             added = values.unsqueeze(-1) * F.embedding(rows, self.weight)  # (B, n, L)
         else:
             added = (values * take_rows(self.weight_scales, rows)).unsqueeze(-1) * take_rows(self.weight, rows)
@@ -111,6 +113,19 @@ class LinearTextScores(nn.Module):
             added = weights.unsqueeze(-1) * (vectors @ vector_weight)
         return F.pad(added, (0, 0, 0, ids.size(1) - end))
 
+    def get_row_of_id(self) -> torch.Tensor:
+        """Return the row of each id, (V,) int32, 0 for those without a weight; kept until the ids change."""
+        assert self.ids is not None
+        version = 0 if torch.compiler.is_compiling() or self.ids.is_inference() else self.ids._version
+        kept_ids, kept_version, rows = self._row_of_id
+        if torch.compiler.is_compiling() or kept_ids is not self.ids or kept_version != version:
+            numbers = torch.arange(1, len(self.ids) + 1, dtype=torch.int32, device=self.ids.device)
+            rows = torch.zeros(self.num_ids, dtype=torch.int32, device=self.ids.device)
+            rows = rows.scatter(0, self.ids.long(), numbers)
+            if not torch.compiler.is_compiling():
+                self._row_of_id = self.ids, version, rows
+        return rows
+
     @torch.no_grad()
     def init_from_linear_classifier(
         self,
@@ -130,14 +145,14 @@ class LinearTextScores(nn.Module):
         Raises:
             ValueError: another shape; a layer that keeps float weights.
         """
-        if self.row_of_id is None:
+        if self.ids is None:
             raise ValueError("the layer keeps a float weight for each id; make it with num_rows")
         largest = torch.maximum(weight.amax(dim=1), -weight.amin(dim=1))  # (K,)
         scales = torch.where(largest > 0, largest / 127, torch.ones_like(largest))
         rounded = (weight / scales.unsqueeze(1)).round_().to(torch.int8)
         values = {"inverse_document_frequency": inverse_document_frequency, "weight_scales": scales, "weight": rounded}
         values = {name: F.pad(value, (0, 0) * (value.dim() - 1) + (1, 0)) for name, value in values.items()}
-        values["bias"] = bias
+        values |= {"ids": ids, "bias": bias}
         if self.vector_weight is not None:
             assert vector_weight is not None
             values["vector_weight"] = vector_weight
@@ -146,8 +161,6 @@ class LinearTextScores(nn.Module):
             if value.shape != current.shape:
                 raise ValueError(f"{name} of shape {tuple(value.shape)}; expected {tuple(current.shape)}")
             current.copy_(value)
-        self.row_of_id.zero_()
-        self.row_of_id[ids] = torch.arange(1, len(ids) + 1, dtype=torch.int32, device=self.row_of_id.device)
 
 
 def count_word_columns(is_word: torch.Tensor) -> int:

@@ -479,9 +479,10 @@ def test_going_on_from_a_checkpoint_keeps_its_words_and_a_new_label_gets_a_new_h
     assert COMPLAINTS[0] in tokenizer.get_vocab()
     # The linear part is fitted to the new texts: it knows n-grams that the first ones do not have.
     before, after = (ctxzoo.pipeline(folder).model.wide for folder in (checkpoint, continued))
-    new = (after.row_of_id > 0) & (before.row_of_id == 0)
+    rows, rows_before = after.get_row_of_id(), before.get_row_of_id()
+    new = (rows > 0) & (rows_before == 0)
     assert new.any()
-    assert after.weight[after.row_of_id[new].long()].any(dim=1).all()
+    assert after.weight[rows[new].long()].any(dim=1).all()
     assert after.weight.size(1) == 3
     capsys.readouterr()
     assert train(TEXTS, "--data", "first.csv", "--init_from", str(checkpoint), "--variant", "cnn") == 2

@@ -197,7 +197,7 @@ class SequenceClassificationTask(ClassificationTask):
 
     def get_frozen_weights(self) -> dict[str, torch.Tensor]:
         frozen, wide = super().get_frozen_weights(), getattr(self.model, "wide", None)
-        if wide is None or wide.row_of_id is None or any(one.requires_grad for one in wide.parameters()):
+        if wide is None or wide.ids is None or any(one.requires_grad for one in wide.parameters()):
             return frozen
         # A training that resumes has fitted it again.
         return frozen | {name: one for name, one in self.state_dict().items() if name.startswith("model.wide.")}

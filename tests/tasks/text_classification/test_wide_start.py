@@ -65,6 +65,22 @@ def test_the_layer_gives_the_margins_of_the_svms(labels: int) -> None:
     np.testing.assert_allclose(found, factor * expected, rtol=2e-3, atol=2e-3 if labels == 2 else 0.05)
 
 
+def test_weights_are_those_of_the_ids_as_they_are_now() -> None:
+    """What is kept of the ids is made anew after a fit, after weights are loaded, and in an exported program."""
+    ids, mask, fitted = torch.tensor([[1, 2, 3]]), torch.ones(1, 3, dtype=torch.bool), torch.tensor([3, 1])
+    layer, other = (LinearTextScores(9, 2, [0], num_rows=2) for _ in range(2))
+    with torch.inference_mode():
+        assert layer.get_row_of_id().tolist() == [2] + 8 * [0]  # new: both rows are of id 0
+    layer.init_from_linear_classifier(fitted, torch.ones(2), torch.tensor([[3.0, -3.0], [1.0, 0.5]]), torch.zeros(2))
+    assert layer.get_row_of_id().tolist() == [0, 2, 0, 1, 0, 0, 0, 0, 0]
+    assert other(ids, mask).tolist() == [[0, 0]]
+    other.load_state_dict(layer.state_dict())
+    expected = torch.tensor([[4.0, -2.5]]) / 2**0.5
+    torch.testing.assert_close(other(ids, mask).detach(), expected, atol=0.02, rtol=0)
+    exported = torch.export.export(other, (ids, mask)).module()
+    torch.testing.assert_close(exported(ids, mask), other(ids, mask))
+
+
 @pytest.mark.parametrize("vector_factor", [None, 0.5, 1e-6])
 def test_the_mean_of_word_vectors_is_read_beside_tfidf(
     vector_factor: float | None, monkeypatch: pytest.MonkeyPatch
