@@ -4,10 +4,10 @@
     python recipes/small_texts.py --datasets sample --train_rows 20 --seeds 0 --models default --tiny
     python recipes/small_texts.py --seeds 5 6 7 8 9 --resume         finished runs are kept, the others go on
 
-Each draw takes so many rows of the training part (all of them where it has fewer), of which a tenth chooses the epoch, as `ctxzoo train` divides a file.
-The test rows are those of the set's validation part: its own test part is not read. Models: default, what a user gets;
-no_vectors, the same without given word vectors; linear baselines, and fastText where its package is installed, as
-`build_linear_baseline` has them. A YAML file of options may come first.
+Each draw takes so many rows of the training part (all of them where it has fewer), of which a tenth chooses the epoch,
+as `ctxzoo train` divides a file. The test rows are those of the set's validation part: its own test part is not read.
+Models: default, what a user gets; no_vectors, the same without given word vectors; linear baselines, and fastText where
+its package is installed, as `build_linear_baseline` has them. A YAML file of options may come first.
 """
 
 from __future__ import annotations

@@ -103,7 +103,6 @@ TABLES["default-texts-minutes"] = Table(
 )
 
 
-
 def _write_command(rows: int, seeds: Iterable[int]) -> str:
     """Return the options of the recipe that train with so many rows of these draws."""
     return f"--train_rows {rows} --seeds {' '.join(map(str, seeds))} --resume"
