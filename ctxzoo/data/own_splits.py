@@ -23,6 +23,7 @@ from ctxzoo.data.sources import dataset_fingerprint
 SPLIT_SEED = 0  # validation and test are the same, whatever seed trains
 HELD_OUT = 0.1  # of the rows, for each of validation and test
 Loaded = tuple[dict[str, datasets.Dataset], dict[str, str]]  # splits, and what messages call each
+MOST_NAMED_ALONE = 3  # of labels that a split lacks; where there are more, one line tells of all
 LEAST_ROWS = 10  # of data that is divided here
 
 
@@ -161,8 +162,8 @@ def split_rows_with_notes(rows: RowGroups, name: str) -> dict[str, Rows]:
         )
         return {"train": np.arange(number)}
     record_note(name, _describe_split_sizes(rows, parts, drawn_names), number)
-    for label, count, effect in _find_labels_missing_in_splits(rows, {split: parts[split] for split in drawn_names}):
-        record_note(f"{name}, label {label!r}", f"{rows.unit}, {effect}", count)
+    for labels, count, effect in _find_labels_missing_in_splits(rows, {split: parts[split] for split in drawn_names}):
+        record_note(f"{name}, {labels}", f"{rows.unit}, {effect}", count)
     return parts
 
 
@@ -309,24 +310,35 @@ def _format_split_report(
         if split in rows.splits and (both := int(np.isin(rows.groups[split], rows.groups["train"]).sum())):
             all_rows = format_count(len(parts[split]), rows.unit)
             yield f"note: {both:,} of the {all_rows} of {split} share {rows.together} with train"
-    for label, count, effect in _find_labels_missing_in_splits(rows, {split: parts[split] for split in drawn_names}):
-        yield f"note: the label {label!r} has {format_count(count, rows.unit)}, {effect}"
+    for labels, count, effect in _find_labels_missing_in_splits(rows, {split: parts[split] for split in drawn_names}):
+        yield f"note: {labels} with {format_count(count, rows.unit)}, {effect}"
 
 
 def _find_labels_missing_in_splits(rows: RowGroups, drawn_splits: Mapping[str, Rows]) -> Iterable[tuple[str, int, str]]:
-    """Yield each label that a drawn split lacks: the label, its number of rows, and what follows."""
+    """Yield the labels that a drawn split lacks: their names, number of rows, and what follows; many in one line."""
     if rows.labels is None:
         return
     counts = count_label_rows(rows.labels, len(rows.label_names))
     drawn_counts = {
         split: count_label_rows(rows.labels[members], len(rows.label_names)) for split, members in drawn_splits.items()
     }
-    for number, count in enumerate(counts.tolist()):
-        without = [split for split, of_split in drawn_counts.items() if not of_split[number]]
-        if not without or not count:
-            continue
-        if len(without) > 1:
-            effect = "all in train: it is neither validated nor tested"
-        else:
-            effect = f"none in {without[0]}: it is not {'tested' if without[0] == 'test' else 'validated'}"
-        yield rows.label_names[number], count, f"{effect}; add some, or correct it where it is a slip"
+    labels_without: dict[tuple[str, ...], list[int]] = {}
+    for number in np.flatnonzero(counts).tolist():
+        without = tuple(split for split, of_split in drawn_counts.items() if not of_split[number])
+        labels_without.setdefault(without, []).append(number)
+    labels_without.pop((), None)
+    for without, numbers in labels_without.items():
+        together = [numbers] if len(numbers) > MOST_NAMED_ALONE else [[number] for number in numbers]
+        for some in together:
+            names = ", ".join(repr(rows.label_names[number]) for number in some[:MOST_NAMED_ALONE])
+            one = len(some) == 1
+            it, it_is = ("it", "it is") if one else ("them", "they are")
+            if len(without) > 1:
+                effect = f"all in train: {it_is} neither validated nor tested"
+            else:
+                effect = f"none in {without[0]}: {it_is} not {'tested' if without[0] == 'test' else 'validated'}"
+            yield (
+                f"label {names}" if one else f"{len(some):,} labels ({names} …)",
+                int(counts[some].sum()),
+                f"{effect}; add some, or correct {it} where {it_is} {'a slip' if one else 'slips'}",
+            )

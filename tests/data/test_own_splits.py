@@ -140,8 +140,17 @@ def test_a_label_that_only_train_has_is_told(tmp_path: Path) -> None:
     labels = [0] * 20 + [1] * 20 + [2]
     written = write_own_splits(rows_of([f"text {i}" for i in range(41)], labels), "mine.csv", tmp_path)
     assert written.lines[1:] == (
-        "note: the label 'odd' has 1 text, all in train: it is neither validated nor tested; add some, or "
+        "note: label 'odd' with 1 text, all in train: it is neither validated nor tested; add some, or "
         "correct it where it is a slip",
+    )
+
+
+def test_many_rare_labels_are_told_in_one_line(tmp_path: Path) -> None:
+    rows = rows_of([f"text {i}" for i in range(44)], [0] * 20 + [1] * 20 + [2, 3, 4, 5])
+    rows = OwnRows(**{**vars(rows), "label_names": ["good", "bad", "odd", "even", "so", "no"]})
+    assert write_own_splits(rows, "mine.csv", tmp_path).lines[1:] == (
+        "note: 4 labels ('odd', 'even', 'so' …) with 4 texts, all in train: they are neither validated nor tested; add "
+        "some, or correct them where they are slips",
     )
 
 
@@ -168,7 +177,7 @@ def test_a_label_that_one_drawn_split_lacks_is_told(tmp_path: Path) -> None:
         *("none in test: it is not tested", "none in validation: it is not validated"),
     )
     end = "; add some, or correct it where it is a slip"
-    assert told == {f"note: the label 'odd' has 1 text, {where}{end}" for where in said}
+    assert told == {f"note: label 'odd' with 1 text, {where}{end}" for where in said}
 
 
 @pytest.mark.parametrize(
