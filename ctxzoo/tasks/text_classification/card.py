@@ -70,7 +70,7 @@ print(logits.softmax(dim=1))  # one probability for each label of model.config.i
 # Lines of these programs where a text may have several labels, in place of others.
 OF_SEVERAL = {
     "print(model.config.id2label[int(logits.argmax())])": """\
-threshold = model.config.label_threshold or 0.5
+threshold = 0.5 if model.config.label_threshold is None else model.config.label_threshold
 print([name for label, name in model.config.id2label.items() if logits[0, label].sigmoid() >= threshold])""",
     "print(logits.softmax(dim=1))": "print(logits.sigmoid())",
 }
@@ -86,7 +86,8 @@ AS_PIPELINE_OF_SEVERAL = """\
 from transformers import pipeline
 
 classifier = pipeline("text-classification", model=repo, trust_remote_code=True, top_k=None)
-threshold = classifier.model.config.label_threshold or 0.5
+known = classifier.model.config.label_threshold
+threshold = 0.5 if known is None else known
 print([one["label"] for one in classifier(text, truncation=True) if one["score"] >= threshold])"""
 
 
