@@ -1,11 +1,32 @@
 """N-grams of words as ids: hashed into buckets, and kept for the words and pairs of words that texts repeat."""
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from hashlib import blake2b
+from typing import TypeVar
 
 WORD_BEGIN, WORD_END = "<", ">"  # fastText's marks of a word's boundaries
 MOST_KEPT = 200_000  # most n-grams of words, and most words, whose ids are kept; so memory has a bound
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class KeptValues(dict[Key, Value]):
+    """Values of a function that are kept, at most `MOST_KEPT` of them: `map(kept.__getitem__, keys)` gives many.
+
+    Args:
+        compute: Function from a key to its value, which is called for keys that have none yet.
+    """
+
+    def __init__(self, compute: Callable[[Key], Value]) -> None:
+        super().__init__()
+        self.compute = compute
+
+    def __missing__(self, key: Key) -> Value:
+        if len(self) >= MOST_KEPT:
+            self.clear()
+        value = self[key] = self.compute(key)
+        return value
 
 
 class NgramIds:
@@ -26,38 +47,27 @@ class NgramIds:
         self.char_ngrams = char_ngrams
         self.char_first_id = first_id + (buckets if char_buckets else 0)
         self.char_buckets = char_buckets or buckets
-        self._of_ngrams: dict[str, int] = {}
-        self._of_words: dict[str, array[int]] = {}
+        self._of_ngrams = KeptValues(self._hash_words)
+        self._of_words = KeptValues(self._hash_characters)
 
     def encode(self, words: Sequence[str]) -> "array[int]":
         """Return the ids of the n-grams of words, order by order, and of the characters of each word."""
         ids = array("i")
         for order in range(2, self.order + 1):
-            following = [words[start:] for start in range(order)]
-            ids.extend(map(self._hash_words, map(" ".join, zip(*following, strict=False))))
+            ids.extend(map(self._of_ngrams.__getitem__, zip(*(words[start:] for start in range(order)), strict=False)))
         if self.char_ngrams is not None:
-            for word in words:
-                ids += self._hash_characters(word)
+            ids.frombytes(b"".join(map(self._of_words.__getitem__, words)))
         return ids
 
-    def _hash_words(self, ngram: str) -> int:
-        index = self._of_ngrams.get(ngram)
-        if index is None:
-            if len(self._of_ngrams) >= MOST_KEPT:
-                self._of_ngrams = {}
-            index = self._of_ngrams[ngram] = self.first_id + hash_ngram(ngram) % self.buckets
-        return index
+    def _hash_words(self, ngram: tuple[str, ...]) -> int:
+        return self.first_id + hash_ngram(" ".join(ngram)) % self.buckets
 
-    def _hash_characters(self, word: str) -> "array[int]":
-        ids = self._of_words.get(word)
-        if ids is None:
-            if len(self._of_words) >= MOST_KEPT:
-                self._of_words = {}
-            assert self.char_ngrams is not None
-            ngrams = generate_character_ngrams(word, *self.char_ngrams)
-            hashes = [self.char_first_id + hash_ngram(ngram) % self.char_buckets for ngram in ngrams]
-            ids = self._of_words[word] = array("i", hashes)
-        return ids
+    def _hash_characters(self, word: str) -> bytes:
+        """Return the ids of the character n-grams of a word, as the bytes of an array of them."""
+        assert self.char_ngrams is not None
+        ngrams = generate_character_ngrams(word, *self.char_ngrams)
+        hashes = [self.char_first_id + hash_ngram(ngram) % self.char_buckets for ngram in ngrams]
+        return array("i", hashes).tobytes()
 
 
 def hash_ngram(ngram: str) -> int:

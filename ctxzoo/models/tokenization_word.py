@@ -3,7 +3,8 @@
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import product
+from functools import partial
+from itertools import chain, product, repeat
 from typing import Any, Literal, get_args
 
 from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
@@ -11,7 +12,7 @@ from tokenizers.models import WordLevel
 from transformers.tokenization_utils_base import LARGE_INTEGER, TruncationStrategy
 from transformers.utils import PaddingStrategy
 
-from .ops_ngrams import MOST_KEPT, NgramIds, generate_character_ngrams
+from .ops_ngrams import MOST_KEPT, KeptValues, NgramIds, generate_character_ngrams
 from .ops_subwords import NO_SUBWORDS
 from .tokenization_base import PAD_TOKEN, SUBWORDS, UNK_TOKEN, EncodingOptions, UnpaddedBatch, ZooTokenizer
 from .tokenization_features import NUM_FEATURES, list_word_features
@@ -255,10 +256,11 @@ class WordTokenizer(ZooTokenizer):
         texts, _ = _to_text_list(texts, is_split_into_words=False)
         encodings = [] if self._num_buckets else self._pre_tokenize(texts, is_split_into_words=False)
         for words, ids in self._read_words(texts, False, encodings):
-            known_positions = [position for position, index in enumerate(ids) if index]
-            kept_ids = array("i", _select_items(known_positions[:max_length], ids))
-            rows.append(kept_ids + self._compute_ngram_ids(words, known_positions, max_length))
-            cut_off.append(max(0, len(known_positions) - max_length) if max_length is not None else 0)
+            known_ids = array("i", filter(None, ids))
+            cut_off.append(max(0, len(known_ids) - max_length) if max_length is not None else 0)
+            # Positions are needed where something is cut off alone.
+            known_positions = [position for position, index in enumerate(ids) if index] if cut_off[-1] else []
+            rows.append(known_ids[:max_length] + self._compute_ngram_ids(words, known_positions, max_length))
         return rows, cut_off
 
     def _list_unsupported_options(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
@@ -408,8 +410,7 @@ class WordTokenizer(ZooTokenizer):
         cuts = self._get_kept_cuts()
         try:
             for number, text in enumerate(texts):
-                parts = text if is_split_into_words else [text]
-                words = [word for part in parts for word in cuts.cut(part)]
+                words = list(chain.from_iterable(map(cuts.cut, text))) if is_split_into_words else cuts.cut(text)
                 ids = encodings[number].ids if encodings else cuts.look_up(words)
                 yield words, [index or removed for index in ids] if removed else ids
         except (TypeError, UnicodeEncodeError):
@@ -454,7 +455,7 @@ class _KeptCuts:
         self.backend = backend
         self.ngrams = ngrams
         self._index_of_word = backend.get_vocab()
-        self._words_of_piece: dict[str, list[str]] = {}
+        self._words_of_piece = KeptValues(partial(pre_tokenize, backend))
         self._line_break: re.Pattern[str] | None = None
         self._cuts_pieces = False
         for name, lower_case, fold_digits in product(get_args(PreTokenizerName), (False, True), (False, True)):
@@ -467,21 +468,13 @@ class _KeptCuts:
         """Return all words of a text, known or not, as `pre_tokenize` does."""
         if not self._cuts_pieces or _BLANKS_OF_PYTHON.search(text):
             return pre_tokenize(self.backend, text)
-        if len(self._words_of_piece) > MOST_KEPT:
-            self._words_of_piece = {}
         if self._line_break is not None and "<" in text:
             text = self._line_break.sub(" ", text)
-        known, words = self._words_of_piece, []
-        for piece in text.split():
-            cut = known.get(piece)
-            if cut is None:
-                cut = known[piece] = pre_tokenize(self.backend, piece)
-            words += cut
-        return words
+        return list(chain.from_iterable(map(self._words_of_piece.__getitem__, text.split())))
 
     def look_up(self, words: list[str]) -> list[int]:
         """Return the id of each word, 0 for those that are not in the vocabulary."""
-        return [self._index_of_word.get(word, 0) for word in words]
+        return list(map(self._index_of_word.get, words, repeat(0)))
 
 
 def _get_state(backend: Tokenizer) -> tuple[str, str]:
