@@ -95,16 +95,20 @@ class ConvolutionEncoder(nn.Module):
         self.kernel_sizes = kernel_sizes
         self.convolutions = nn.ModuleList(nn.Conv1d(width, num_filters, size) for size in kernel_sizes)
 
-    def forward(self, x: torch.Tensor, mask: torch.Tensor, with_weights: bool = True) -> Encoded:
+    def forward(
+        self, x: torch.Tensor, mask: torch.Tensor, with_weights: bool = True, ids: torch.Tensor | None = None
+    ) -> Encoded:
         """Return tokens x (B, n, m), the largest filter values (B, d), and in a list the share (B, n) of each word.
 
         Args:
             x: (B, n, m) tokens.
             mask: Boolean (B, n), True at words.
             with_weights: Whether the shares are needed; without them, and without a gradient, all is faster.
+            ids: (B, n) ids of the words, where words of the same id are the same token outside training; None: any two
+                may differ.
         """
         if not (with_weights or torch.is_grad_enabled() or torch.compiler.is_compiling()):
-            return x, self._pool(x, mask), []
+            return x, self._pool(x, mask, None if self.training or not x.is_cpu else ids), []
         pooled, weights = [], torch.zeros((), device=x.device)
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
             padded = F.pad(x, (0, 0, 0, size - 1))  # (B, n + w - 1, m), a window for every word
@@ -114,15 +118,26 @@ class ConvolutionEncoder(nn.Module):
             weights = weights + spread_window_weights(fractions, mask, size)
         return x, torch.cat(pooled, dim=1), [weights / len(self.convolutions)]
 
-    def _pool(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the largest filter values (B, d) alone."""
+    def _pool(self, x: torch.Tensor, mask: torch.Tensor, ids: torch.Tensor | None) -> torch.Tensor:
+        """Return the largest filter values (B, d) alone, from products that are computed once for words of one id."""
+        tokens, rows = x.flatten(0, 1), torch.arange(mask.numel(), device=x.device).view(mask.shape)
+        if ids is not None:
+            distinct, of_place = torch.where(mask, ids, -1).unique(return_inverse=True)
+            places = rows.new_empty(len(distinct)).scatter_(0, of_place.flatten(), rows.flatten())  # any of its places
+            tokens, rows = tokens[places], of_place
+        tokens, rows = F.pad(tokens, (0, 0, 1, 0)), rows + 1  # row 0 is of what stands behind the text
         pooled = []
         convolution: Any
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
-            windows = F.pad(x, (0, 0, 0, size - 1)).unfold(1, size, 1).transpose(2, 3).flatten(2)  # (B, n, w m)
-            values = F.linear(windows, convolution.weight.transpose(1, 2).flatten(1), convolution.bias)
-            # No value is below 0 after ReLU, which may come after the maximum.
-            pooled.append(torch.relu((values * find_window_starts(mask, size).unsqueeze(-1)).amax(dim=1)))
+            # Filters are cut into their words, (w filters, m), and windows add up products.
+            products = F.linear(tokens, convolution.weight.permute(2, 0, 1).flatten(0, 1))
+            products = products.view(-1, convolution.out_channels)  # that of word j and token t in row t w + j
+            windows = F.pad(rows, (0, size - 1)).unfold(1, size, 1) * size + torch.arange(size, device=x.device)
+            values = F.embedding_bag(windows.flatten(0, 1), products, mode="sum").view(*mask.shape, -1)
+            values += (
+                values.new_zeros(mask.shape).masked_fill_(~find_window_starts(mask, size), -torch.inf).unsqueeze(-1)
+            )
+            pooled.append(torch.relu(values.amax(dim=1) + convolution.bias))
         return torch.cat(pooled, dim=1)
 
 

@@ -82,7 +82,13 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds, subword_ids)  # (B, n, m) and (B, n)
         x, mask = pad_empty_sequences(x, mask)
         with_attentions = self.resolve_output_flag(output_attentions, "attentions")
-        options = {"with_weights": with_attentions} if isinstance(self.layers, ConvolutionEncoder) else {}
+        options: dict[str, Any] = {}
+        if isinstance(self.layers, ConvolutionEncoder):
+            options["with_weights"] = with_attentions
+            # One id is one token where words come from a table, without positions; the shape differs where n is 0.
+            is_from_table = self.config.encoder_config is None and not self.config.position_dim
+            if is_from_table and input_ids is not None and input_ids.shape == mask.shape:
+                options["ids"] = input_ids
         tokens, pooled, weights = self.layers(x, mask, **options)  # (B, n, h), (B, d) and a list of (B, n)
         output = BaseModelOutputWithPooling(
             last_hidden_state=tokens,

@@ -65,3 +65,17 @@ def test_the_largest_filter_values_are_the_same_without_shares_and_gradient() ->
         assert tokens is x
         assert weights == []
     assert layer(x, mask, with_weights=False)[1].requires_grad
+
+
+def test_products_of_words_that_stand_in_several_places_change_nothing() -> None:
+    torch.manual_seed(0)
+    layer = ConvolutionEncoder(6, [2, 3], 5).double().eval()
+    mask = torch.arange(7) < torch.tensor([7, 6, 4, 1, 0]).unsqueeze(1)
+    ids = torch.randint(1, 4, (5, 7), dtype=torch.int32)  # at padding too
+    x = torch.randn(4, 6).double()[ids] * mask.unsqueeze(-1)
+    expected = layer(x, mask)[1].detach()
+    with torch.no_grad():
+        torch.testing.assert_close(layer(x, mask, with_weights=False, ids=ids)[1], expected)
+        layer.train()  # dropout has made each of them another token
+        other = torch.randn(5, 7, 6).double() * mask.unsqueeze(-1)
+        torch.testing.assert_close(layer(other, mask, with_weights=False, ids=ids)[1], layer(other, mask)[1])

@@ -117,6 +117,17 @@ def test_windows_lie_within_the_text_or_are_filled_up_with_zeros() -> None:
         close(output.pooler_output[row], torch.cat(found).detach())
 
 
+@pytest.mark.parametrize("position_dim", [0, 4])
+@pytest.mark.parametrize("texts", [([3, 7, 3, 3, 7, 12], [3], [], [7, 3, 7]), ([], [])])
+def test_the_cnn_reads_repeated_words_alike_with_and_without_shares(position_dim: int, texts: Any) -> None:
+    model = model_of("cnn", position_dim=position_dim)
+    width = max(map(len, texts))
+    ids = torch.tensor([[*text, *[0] * (width - len(text))] for text in texts], dtype=torch.long)
+    with torch.no_grad():
+        expected = model(ids, ids > 0, output_attentions=True).pooler_output
+        close(model(ids, ids > 0).pooler_output, expected)
+
+
 def test_a_window_counts_for_all_of_its_words() -> None:
     model = model_of("cnn", kernel_sizes=[2], num_filters=1, position_dim=0)
     with torch.no_grad():
