@@ -11,6 +11,8 @@ from transformers import initialization as init
 from .layers_text_input import PretrainedEmbedding
 from .ops_words import take_rows
 
+_PARTS = 16  # sums that make a sum of hundreds of numbers
+
 
 class LinearTextScores(nn.Module):
     """Scores of classes that are linear in the TF-IDF of a text's ids and in the mean of its word vectors.
@@ -78,8 +80,47 @@ class LinearTextScores(nn.Module):
             mask: Boolean (B, n), True at ids that count.
             words: Table of the fixed vectors; needed where their mean counts.
         """
+        if input_ids.is_cpu and not (torch.is_grad_enabled() or torch.compiler.is_compiling()):
+            return self._sum_over_distinct_ids(input_ids, mask, words) + self.bias
         # No matrix product: in mixed precision it would round, and the scores are sums of hundreds of numbers.
         return self.position_contributions(input_ids, mask, words).sum(dim=1) + self.bias
+
+    def _sum_over_distinct_ids(
+        self, input_ids: torch.Tensor, mask: torch.Tensor, words: PretrainedEmbedding | None
+    ) -> torch.Tensor:
+        """Return the scores (B, L) without the bias, for which each of the P pairs of a text and its id is read once.
+
+        P follows from values, so it is not for graphs.
+        """
+        size, num_groups = len(mask), len(self.group_starts)
+        num_ids = len(self.weight if self.row_of_id is None else self.row_of_id)
+        numbers = torch.arange(size, device=mask.device).unsqueeze(1)
+        pairs = torch.where(mask, numbers * num_ids + input_ids, -1).flatten()
+        if size * num_ids < 2**31:
+            pairs = pairs.int()  # which is sorted faster
+        pairs, counts = torch.unique_consecutive(pairs.sort().values, return_counts=True)
+        outside = int(not bool(mask.all()))  # the first is that of places outside the mask
+        pairs, counts = pairs[outside:].long(), counts[outside:].to(self.bias.dtype)
+        texts, ids = pairs // num_ids, pairs % num_ids
+
+        rows = ids if self.row_of_id is None else take_rows(self.row_of_id, ids)
+        entries = (1 + counts.log()) * take_rows(self.inverse_document_frequency, rows)
+        groups = texts * num_groups + sum(ids >= start for start in self.group_starts[1:])
+        values = _divide(entries, _sum_by(entries.square(), groups, size * num_groups).sqrt(), groups)
+        if self.row_of_id is not None:
+            values = values * take_rows(self.weight_scales, rows)
+        scores = _sum_rows(values.unsqueeze(1) * take_rows(self.weight, rows), torch.arange(len(pairs)), texts, size)
+        if self.vector_weight is None:
+            return scores
+        assert words is not None
+        places = (ids < words.num_embeddings).nonzero().squeeze(1)
+        ids, texts = take_rows(ids, places), take_rows(texts, places)
+        weights = take_rows(counts, places) * take_rows(words.mean_weights, ids)
+        weights = _divide(weights, _sum_by(weights, texts, size), texts)
+        distinct, places = ids.unique(return_inverse=True)
+        with torch.autocast("cpu", enabled=False):
+            of_words = words.look_up_fixed(distinct).to(self.vector_weight.dtype) @ self.vector_weight
+        return scores + _sum_rows(of_words, places, texts, size, weights)
 
     def position_contributions(
         self, input_ids: torch.Tensor, mask: torch.Tensor, words: PretrainedEmbedding | None = None
@@ -161,6 +202,35 @@ class LinearTextScores(nn.Module):
             if value.shape != current.shape:
                 raise ValueError(f"{name} of shape {tuple(value.shape)}; expected {tuple(current.shape)}")
             current.copy_(value)
+
+
+def _sum_by(values: torch.Tensor, numbers: torch.Tensor, size: int) -> torch.Tensor:
+    """Return the sums (size,) of values (P,) by their numbers (P,), from 0 to size - 1."""
+    return values.new_zeros(size).index_add_(0, numbers, values)
+
+
+def _divide(values: torch.Tensor, divisors: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+    """Return values (P,) divided by the divisors of their numbers (P,); values whose divisor is 0 stay."""
+    return values / take_rows(torch.where(divisors > 0, divisors, 1), numbers)
+
+
+def _sum_rows(
+    table: torch.Tensor, rows: torch.Tensor, texts: torch.Tensor, size: int, weights: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Return for each of `size` texts the sum (L,) of the rows (P,) of a table (R, L) that are its own, weighted.
+
+    Args:
+        table: Table (R, L).
+        rows: Rows (P,) of the table.
+        texts: Text (P,) of each row, ascending.
+        size: Number of texts.
+        weights: Weight (P,) of each row; None: 1.
+    """
+    ends = torch.searchsorted(texts, torch.arange(size + 1))
+    # Added one by one, hundreds of numbers would be rounded hundreds of times: first sums of parts.
+    begins = ends[:-1, None] + ends.diff().unsqueeze(1) * torch.arange(_PARTS) // _PARTS
+    sums = F.embedding_bag(rows, table, begins.flatten(), mode="sum", per_sample_weights=weights)
+    return sums.view(size, _PARTS, -1).sum(dim=1)
 
 
 def count_word_columns(is_word: torch.Tensor) -> int:

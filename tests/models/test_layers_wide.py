@@ -11,7 +11,8 @@ from huggingface_hub.errors import StrictDataclassError
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
-from ctxzoo.models.layers_wide import tfidf
+from ctxzoo.models.layers_text_input import PretrainedEmbedding
+from ctxzoo.models.layers_wide import LinearTextScores, tfidf
 from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClassification
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
@@ -72,6 +73,40 @@ def test_words_are_read_alike_with_and_without_their_ngrams(name: str) -> None:
     assert whole.hidden_states[0][:, 3:].abs().max() == 0  # n-grams are no tokens
     weights = model.token_weights(IDS, MASK)
     assert weights[..., 3:].abs().max() == 0
+
+
+@pytest.mark.parametrize("num_rows", [None, 25])
+@pytest.mark.parametrize("width", [0, 4])
+def test_without_a_gradient_each_id_of_a_text_is_read_once(num_rows: int | None, width: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+
+    def draw(*shape: int) -> torch.Tensor:
+        return torch.rand(*shape, dtype=torch.float64, generator=generator)
+
+    layer = LinearTextScores(30, 3, [0, 12, 20], num_rows, width).double().requires_grad_(False)
+    for values in (layer.inverse_document_frequency, layer.bias, layer.vector_weight):
+        if values is not None:
+            values.copy_(draw(*values.shape))
+    layer.weight.copy_(torch.randint(-127, 128, layer.weight.shape, generator=generator))
+    if layer.row_of_id is not None:
+        layer.row_of_id[torch.randperm(30, generator=generator)[:25]] = torch.arange(1, 26, dtype=torch.int32)
+        layer.inverse_document_frequency[0] = 0
+        layer.weight_scales.copy_(draw(26))
+    table = PretrainedEmbedding(12, 4, trained_rows=12).double()
+    vectors = torch.randint(-127, 128, (12, 4), dtype=torch.int8, generator=generator)
+    table.init_from_vectors(vectors, draw(4), draw(12, 4), draw(12) * (torch.arange(12) != 5))
+    ids = torch.randint(0, 29, (6, 40), generator=generator)
+    ids[1:] %= torch.tensor([[29], [11], [8], [5], [1]])  # few ids, many times; words alone
+    ids += 1
+    mask = torch.rand(ids.shape, generator=generator) < 0.8
+    mask[2], ids[5] = False, 5  # no id; a word without a vector
+    for texts in (slice(None), slice(2, 3), slice(0, 1)):
+        expected = layer.position_contributions(ids[texts], mask[texts], table).sum(dim=1) + layer.bias
+        with torch.no_grad():
+            torch.testing.assert_close(layer(ids[texts], mask[texts], table), expected)
+            torch.testing.assert_close(layer(ids[texts].int(), mask[texts], table), expected)
+    with torch.no_grad():
+        assert torch.equal(layer(ids[:2, :0], mask[:2, :0], table), layer.bias.expand(2, 3))
 
 
 def test_left_out_in_training_the_rest_learns_by_itself() -> None:
