@@ -122,7 +122,7 @@ class ConvolutionEncoder(nn.Module):
         """Return the largest filter values (B, d) alone, from products that are computed once for words of one id."""
         tokens, rows = x.flatten(0, 1), torch.arange(mask.numel(), device=x.device).view(mask.shape)
         if ids is not None:
-            distinct, of_place = torch.where(mask, ids, -1).unique(return_inverse=True)
+            distinct, of_place = torch.unique(torch.where(mask, ids, -1), return_inverse=True)
             places = rows.new_empty(len(distinct)).scatter_(0, of_place.flatten(), rows.flatten())  # any of its places
             tokens, rows = tokens[places], of_place
         tokens, rows = F.pad(tokens, (0, 0, 1, 0)), rows + 1  # row 0 is of what stands behind the text

@@ -93,21 +93,19 @@ class LinearTextScores(nn.Module):
         P follows from values, so it is not for graphs.
         """
         size, num_groups = len(mask), len(self.group_starts)
-        num_ids = len(self.weight if self.row_of_id is None else self.row_of_id)
-        numbers = torch.arange(size, device=mask.device).unsqueeze(1)
-        pairs = torch.where(mask, numbers * num_ids + input_ids, -1).flatten()
-        if size * num_ids < 2**31:
+        pairs = torch.where(mask, torch.arange(size).unsqueeze(1) * self.num_ids + input_ids, -1).flatten()
+        if size * self.num_ids < 2**31:
             pairs = pairs.int()  # which is sorted faster
         pairs, counts = torch.unique_consecutive(pairs.sort().values, return_counts=True)
         outside = int(not bool(mask.all()))  # the first is that of places outside the mask
         pairs, counts = pairs[outside:].long(), counts[outside:].to(self.bias.dtype)
-        texts, ids = pairs // num_ids, pairs % num_ids
+        texts, ids = pairs // self.num_ids, pairs % self.num_ids
 
-        rows = ids if self.row_of_id is None else take_rows(self.row_of_id, ids)
+        rows = ids if self.ids is None else take_rows(self.get_row_of_id(), ids)
         entries = (1 + counts.log()) * take_rows(self.inverse_document_frequency, rows)
         groups = texts * num_groups + sum(ids >= start for start in self.group_starts[1:])
         values = _divide(entries, _sum_by(entries.square(), groups, size * num_groups).sqrt(), groups)
-        if self.row_of_id is not None:
+        if self.ids is not None:
             values = values * take_rows(self.weight_scales, rows)
         scores = _sum_rows(values.unsqueeze(1) * take_rows(self.weight, rows), torch.arange(len(pairs)), texts, size)
         if self.vector_weight is None:
@@ -117,7 +115,7 @@ class LinearTextScores(nn.Module):
         ids, texts = take_rows(ids, places), take_rows(texts, places)
         weights = take_rows(counts, places) * take_rows(words.mean_weights, ids)
         weights = _divide(weights, _sum_by(weights, texts, size), texts)
-        distinct, places = ids.unique(return_inverse=True)
+        distinct, places = torch.unique(ids, return_inverse=True)
         with torch.autocast("cpu", enabled=False):
             of_words = words.look_up_fixed(distinct).to(self.vector_weight.dtype) @ self.vector_weight
         return scores + _sum_rows(of_words, places, texts, size, weights)

@@ -88,8 +88,8 @@ def test_without_a_gradient_each_id_of_a_text_is_read_once(num_rows: int | None,
         if values is not None:
             values.copy_(draw(*values.shape))
     layer.weight.copy_(torch.randint(-127, 128, layer.weight.shape, generator=generator))
-    if layer.row_of_id is not None:
-        layer.row_of_id[torch.randperm(30, generator=generator)[:25]] = torch.arange(1, 26, dtype=torch.int32)
+    if layer.ids is not None:
+        layer.ids.copy_(torch.randperm(30, generator=generator)[:25])
         layer.inverse_document_frequency[0] = 0
         layer.weight_scales.copy_(draw(26))
     table = PretrainedEmbedding(12, 4, trained_rows=12).double()
