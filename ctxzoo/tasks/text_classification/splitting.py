@@ -50,7 +50,8 @@ class TextSplitting:
             stay in one split; 1: single rows. Not with `folds`.
         min_words: Least number of words, known or not, of a text; shorter texts are left out of every split first.
         train_rows: Number of rows drawn from `train`, for learning curves: `dev_share` of them become `validation`, the
-            others `train`, and the rows of the earlier `validation` become `test`; None: all rows as above.
+            others, and a row that is the only one of its label, `train`, and the rows of the earlier `validation` become
+            `test`; None: all rows as above.
         train_seed: Seed of these rows.
 
     Raises:
@@ -131,7 +132,11 @@ class TextSplitting:
         rows = split.rows["train"]
         if number < len(rows):
             rows = rows[draw_rows_of_every_label(labels[rows], number, self.train_seed)]
-        train, validation = hold_out_rows(_get_strata(texts), rows, self.dev_share, self.train_seed)
+        strata = _get_strata(texts)
+        of_stratum = np.bincount(strata[rows])
+        can_be_held_out = of_stratum[strata[rows]] > 1  # the only row of a label stays in train
+        train, validation = hold_out_rows(strata, rows[can_be_held_out], self.dev_share, self.train_seed)
+        train = np.sort(np.concatenate([train, rows[~can_be_held_out]]))
         return SplitTexts(
             {"train": texts, "validation": texts, "test": split.texts["validation"]},
             {"train": train, "validation": validation, "test": split.rows["validation"]},

@@ -76,6 +76,12 @@ def test_drawn_training_rows_leave_the_validation_rows_as_test(tmp_path: Path) -
     drawn = {*some.rows("train").tolist(), *some.rows("validation").tolist()}
     assert (len(some.rows("train")), len(some.rows("validation")), len(drawn)) == (40, 10, 50)
     assert drawn <= set(whole.rows("train").tolist())
+    rare = write_texts(tmp_path / "b.csv", texts, [*labels[:-2], "rare", "rare"])
+    few = TextClassificationDataModule.from_options(rare, **options, train_rows=20, train_seed=0)
+    few.setup()
+    number = few.label_names.index("rare")
+    assert number in few.labels("train")  # a row that is the only one of its label is not held out
+    assert number not in few.labels("validation")
     with pytest.raises(ValueError, match=r"train_rows is 50, dev_share 0\.0; expected 2 or more rows"):
         TextClassificationDataModule.from_options(path, train_rows=50, dev_share=0.0)
 
