@@ -27,6 +27,7 @@ UNSPACED = re.compile(
 )
 TEXTS_AT_ONCE = 4096  # texts that are cut or encoded in one call; bounds the memory of the Python lists it gives
 TEXTS_AHEAD = 512  # texts that are encoded while a model reads those before
+FULL_LENGTH = 512  # words from which on a batch of texts to predict holds `batch_size` of them; of shorter ones more
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,8 @@ def generate_text_batches(
     Args:
         tokenizer: Tokenizer of the model.
         texts: Texts to read.
-        batch_size: Largest number of texts in a batch.
+        batch_size: Number of texts in a batch; of texts of fewer than `FULL_LENGTH` words as many more as they are
+            shorter.
 
     Yields:
         The places of the batch's texts among all, its `pad_text_batch`, and how many known words the model reads of
@@ -179,12 +181,14 @@ def generate_text_batches(
             ids, left_out, subwords = following[0].result()
             encoded = _join_texts(ids, left_out, subwords, following[1])
             following = encode(start + TEXTS_AHEAD) if start + TEXTS_AHEAD < len(texts) else None
-            # Texts of nearly the same length share a batch, so that little is padded.
-            order = np.argsort(encoded.lengths(), kind="stable")
-            for rows in np.split(order, range(batch_size, len(order), batch_size)):
+            known = np.diff(np.cumsum(np.append(0, encoded.ids < len(tokenizer)))[encoded.pointers])
+            # Texts of nearly the same length share a batch, so that little is padded; the longest begin.
+            order = np.lexsort((encoded.lengths(), known))[::-1]
+            while len(order):
+                number = batch_size * max(1, FULL_LENGTH // max(1, int(known[order[0]])))
+                rows, order = order[:number], order[number:]
                 batch = pad_text_batch(encoded, rows, tokenizer.pad_token_id)
-                known = (batch["attention_mask"] * (batch["input_ids"] < len(tokenizer))).sum(axis=1)
-                yield (rows + start).tolist(), batch, (known.tolist(), left_out[rows].tolist())
+                yield (rows + start).tolist(), batch, (known[rows].tolist(), left_out[rows].tolist())
 
 
 def pad_text_batch(texts: EncodedTexts, rows: Rows, pad_id: int) -> dict[str, npt.NDArray[np.int64]]:

@@ -42,7 +42,7 @@ class TextAnswers:
         tokenizer: Tokenizer that the model was trained with.
         text_column: Name of the text column, or several to join; default: the first usual name that is there, such as
             text.
-        batch_size: Number of texts in a batch.
+        batch_size: Number of texts in a batch; of short ones more, see `generate_text_batches`.
         keeps_texts: Whether all texts are kept in the attribute `texts`, for writing an HTML page.
         unsure_below: Probability below which a prediction is flagged as unsure; None: no prediction has a flag.
     """
