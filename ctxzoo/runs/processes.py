@@ -1,10 +1,11 @@
-"""Many trainings, a few at a time, each in a process of its own."""
+"""Work in several processes: many trainings, a few at a time, and parts of lists that a model reads."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ProcessPoolExecutor, as_completed
@@ -16,8 +17,10 @@ import torch
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
+MOST_SHARING = 8  # processes; more would wait for the one that hands out
 # In a worker: set when no further job may begin.
 _stop: Any = None
+_work: Any = None  # in a worker of `SharedWork`
 
 
 def run_in_processes(
@@ -66,6 +69,62 @@ def run_in_processes(
         finally:
             stop.set()  # the pool hands jobs out ahead of time, and cannot take those back
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+class SharedWork:
+    """Calls a function of a list in copies of this process, each with a part of the list and one thread.
+
+    This process takes a part too. Copies are forks, on Linux alone, so nothing is loaded again; they are made in the
+    first call, which therefore comes before anything is computed here: threads of OpenMP do not outlive a fork. An
+    error of any part is raised here. Copies end on Ctrl-C, and with this process.
+
+    Args:
+        work: Function from a list to a list with one result for each entry, which must be picklable.
+        processes: Number of processes, this one among them; 1: all is done here.
+    """
+
+    def __init__(self, work: Callable[[Sequence[Any]], list[Any]], processes: int) -> None:
+        self.work, self.processes = work, processes
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __call__(self, entries: Sequence[Any]) -> list[Any]:
+        """Return the results of all entries, in their order."""
+        if self.processes == 1:
+            return self.work(entries)
+        if self._pool is None:
+            context = multiprocessing.get_context("fork")
+            self._pool = ProcessPoolExecutor(
+                self.processes - 1, context, initializer=_initialize_copy, initargs=(self.work,)
+            )
+        size = max(1, -(-len(entries) // self.processes))
+        parts = [entries[start : start + size] for start in range(0, max(1, len(entries)), size)]
+        futures = [self._pool.submit(_work_in_copy, part) for part in parts[1:]]
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            results = self.work(parts[0])
+            return [*results, *(result for future in futures for result in future.result())]
+        finally:
+            torch.set_num_threads(threads)
+
+
+def count_sharing_processes() -> int:
+    """Return how many processes a `SharedWork` should have: as many as torch has threads, 1 where forks are unsafe."""
+    return min(MOST_SHARING, torch.get_num_threads()) if sys.platform == "linux" else 1
+
+
+def _initialize_copy(work: Callable[[Sequence[Any]], list[Any]]) -> None:
+    """Set up a copy of `SharedWork`: its function, one thread, silent on Ctrl-C, and that it ends with its parent."""
+    global _work
+    _work = work
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    torch.set_num_threads(1)
+
+
+def _work_in_copy(part: Sequence[Any]) -> list[Any]:
+    results: list[Any] = _work(part)
+    return results
 
 
 def _initialize_process(stop: Any, threads: int) -> None:

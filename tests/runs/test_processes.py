@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from ctxzoo.runs import processes
-from ctxzoo.runs.processes import run_in_processes
+from ctxzoo.runs.processes import SharedWork, run_in_processes
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 
@@ -69,7 +69,7 @@ def test_the_error_is_raised_though_jobs_that_it_dropped_come_first(
 PROGRAM = """
 import sys, time
 from pathlib import Path
-from ctxzoo.runs.processes import run_in_processes
+from ctxzoo.runs.processes import SharedWork, run_in_processes
 
 def work(number):
     Path(sys.argv[1], str(number)).touch()
@@ -134,3 +134,71 @@ def _children(pid: int) -> bool:
 def test_at_least_one(processes: int, threads: int) -> None:
     with pytest.raises(ValueError, match=f"processes={processes}, threads={threads}"):
         list(run_in_processes(square, [1], processes, threads))
+
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="copies of a process are made on Linux alone")
+
+
+@on_linux
+@pytest.mark.parametrize("processes", [1, 3])
+def test_parts_of_a_list_are_shared_and_come_back_in_order(processes: int) -> None:
+    offset, threads = 100, torch.get_num_threads()
+
+    def add(numbers: Any) -> list[Any]:  # no process could import it
+        return [(number + offset, os.getpid(), torch.get_num_threads()) for number in numbers]
+
+    share = SharedWork(add, processes)
+    pids = set()
+    for length in (7, 2, 0, 9):
+        found = share(range(length))
+        assert [number for number, _, _ in found] == list(range(100, 100 + length))
+        assert processes == 1 or {count for *_, count in found} <= {1}
+        pids |= {pid for _, pid, _ in found}
+    assert os.getpid() in pids
+    assert len(pids) <= processes
+    assert (len(pids) > 1) == (processes > 1)
+    assert torch.get_num_threads() == threads
+
+
+@on_linux
+@pytest.mark.parametrize("bad", [0, 5])
+def test_an_error_of_any_part_is_raised(bad: int) -> None:
+    def fail(numbers: Any) -> list[Any]:
+        if bad in numbers:
+            raise ValueError(f"{bad} is bad")
+        return list(numbers)
+
+    share = SharedWork(fail, 2)
+    with pytest.raises(ValueError, match=f"{bad} is bad"):
+        share(range(6))
+    assert share([1, 2]) == [1, 2]
+
+
+@on_linux
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_copies_end_with_their_parent_and_on_ctrl_c(how: signal.Signals) -> None:
+    code = """
+import os, time
+from ctxzoo.runs.processes import SharedWork
+def work(entries):
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+SharedWork(work, 2)([1, 2])
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+        cwd=REPOSITORY_ROOT,
+    )
+    assert process.stdout is not None
+    pids = [int(process.stdout.readline()) for _ in range(2)]
+    if how == signal.SIGINT:
+        os.killpg(process.pid, how)
+    else:
+        os.kill(process.pid, how)
+    process.stdout.read()  # until both have ended
+    assert process.wait() == -how
+    assert process.pid in pids

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,6 +19,7 @@ from ctxzoo.hub.saved_model import fetch_checkpoint_files
 from ctxzoo.metrics.label_scores import get_label_threshold
 from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.models.ops_execution import in_evaluation_mode
+from ctxzoo.runs.processes import SharedWork
 from ctxzoo.tasks.text_classification.known_words import (
     NO_KNOWN_WORD,
     describe_texts_without_known_words,
@@ -32,6 +34,7 @@ RECORDED = {"text_column": "text_columns", "label_separator": "label_separator",
 LEFT_OUT = "words_left_out"
 UNSURE = "unsure"
 AUTO = "auto"  # the threshold that the training has chosen
+SHARED_TEXTS = 500  # texts from which on processes share them
 
 
 class TextAnswers:
@@ -45,6 +48,7 @@ class TextAnswers:
         batch_size: Number of texts in a batch; of short ones more, see `generate_text_batches`.
         keeps_texts: Whether all texts are kept in the attribute `texts`, for writing an HTML page.
         unsure_below: Probability below which a prediction is flagged as unsure; None: no prediction has a flag.
+        processes: Number of processes that share many texts; only where nothing has been computed yet, on a CPU.
     """
 
     def __init__(
@@ -56,10 +60,12 @@ class TextAnswers:
         batch_size: int = 32,
         keeps_texts: bool = False,
         unsure_below: float | None = None,
+        processes: int = 1,
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
-        self.batch_size = batch_size
+        self._classify = partial(classify_texts, model, tokenizer, batch_size=batch_size)
+        self._share = SharedWork(self._classify, processes)
         self.keeps_texts = keeps_texts
         self.texts_of = TextsOfRows(text_column)
         self.unsure_below = unsure_below
@@ -85,7 +91,7 @@ class TextAnswers:
         """Classify texts as `classify_texts` does, and count what `write_notes` reports."""
         if self.keeps_texts:
             self.texts += texts
-        answers = classify_texts(self.model, self.tokenizer, texts, batch_size=self.batch_size)
+        answers = (self._classify if len(texts) < SHARED_TEXTS else self._share)(texts)
         self.unsure += sum(one["score"] < (self.unsure_below or 0) for one in answers)
         self.known += [NO_KNOWN_WORD not in one for one in answers]
         self.left_out += [one.get(LEFT_OUT, 0) for one in answers]

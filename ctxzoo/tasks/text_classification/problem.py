@@ -341,6 +341,7 @@ class TextClassification(Classification, TaskCommands):
 
         from ctxzoo.data.row_stream import open_row_stream
         from ctxzoo.data.text_columns import TEXT_COLUMNS
+        from ctxzoo.runs.processes import count_sharing_processes
         from ctxzoo.tasks.text_classification.prediction import (
             UNSURE,
             TextAnswers,
@@ -360,6 +361,7 @@ class TextClassification(Classification, TaskCommands):
             batch_size=options.batch_size,
             keeps_texts=page is not None,
             unsure_below=resolve_unsure(problem_options["unsure"], model.config),
+            processes=count_sharing_processes() if model.device.type == "cpu" else 1,
         )
         header = columns or TEXT_COLUMNS[:1]
         if text is not None:

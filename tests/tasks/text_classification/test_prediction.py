@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,6 +75,24 @@ def test_every_kind_of_file_gives_the_same_answers(
         assert found["words_left_out"].tolist() == [0, 0, 0]
         pd.testing.assert_frame_equal(found[table.columns], table, rtol=1e-5)
         assert found[[f"probability_{name}" for name in LABELS]].sum(axis=1).tolist() == pytest.approx([1, 1, 1])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="copies of a process are made on Linux alone")
+def test_answers_of_texts_that_processes_share_are_the_same(
+    checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pd.concat([ROWS] * 5).to_csv(tmp_path / "rows.csv", index=False)
+    told, written = [], []
+    for processes in (1, 2):
+        monkeypatch.setattr("ctxzoo.runs.processes.count_sharing_processes", lambda number=processes: number)
+        monkeypatch.setattr("ctxzoo.tasks.text_classification.prediction.SHARED_TEXTS", 15)
+        out = tmp_path / "out.csv"
+        assert main(["predict", checkpoint, "--file", str(tmp_path / "rows.csv"), "--output", str(out), *BOTH]) == 0
+        told.append(capsys.readouterr())
+        written.append(pd.read_csv(out))
+    pd.testing.assert_frame_equal(*written, rtol=1e-6)
+    assert told[0] == told[1]
+    assert written[0]["predicted_probability"].nunique() > 2
 
 
 def test_json_lines_nest_what_csv_spreads(checkpoint: str, tmp_path: Path) -> None:
