@@ -50,7 +50,7 @@ class TextSplitting:
             stay in one split; 1: single rows. Not with `folds`.
         min_words: Least number of words, known or not, of a text; shorter texts are left out of every split first.
         train_rows: Number of rows drawn from `train`, for learning curves: `dev_share` of them become `validation`, the
-            others, and a row that is the only one of its label, `train`, and the rows of the earlier `validation` become
+            others and the only row of a label `train`, and the rows of the earlier `validation` become
             `test`; None: all rows as above.
         train_seed: Seed of these rows.
 

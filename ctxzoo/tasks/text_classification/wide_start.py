@@ -30,7 +30,7 @@ ROWS_AT_ONCE = 1_000
 MOST_ROWS_TO_CHOOSE = 10_000  # from so many training rows on more of them would hardly change which C is best
 FACTORS = (1e-2, 1e2)  # between which margins become log-odds
 VECTOR_SCALE = 2.0  # of the mean of word vectors beside a TF-IDF of length 1
-VECTOR_FACTORS = (0.5,)  # of this scale, from which, and 1, one is chosen
+VECTOR_FACTORS = (1.0, 0.5, 0.25, 0.125, 0.0)  # of this scale, of which one is chosen
 PRIOR_VARIANCE = 0.1  # of this mean, as a part of that of words drawn at random
 TINY = 1e-12
 
@@ -114,9 +114,10 @@ def fit_wide_part(
     A linear SVM for each class against the others (of two classes one is enough) reads the TF-IDF, each entry times the
     square root of how much its id speaks for or against the class, |r| of `compute_log_count_ratios`: halfway between
     plain TF-IDF and the NB-SVM of Wang and Manning (2012); and beside it the mean of the word vectors, each of its
-    numbers less its mean over the texts, divided by `PooledWords.compute_spread`. C is the one with the best accuracy
-    on held-out folds, and the mean of the vectors counts wholly or by half, as those folds' cross-entropy is less; the
-    margins are scaled by the factor with which those of the held-out rows are the best log-odds of their labels.
+    numbers less its mean over the texts, divided by `PooledWords.compute_spread` and multiplied by the factor of
+    `VECTOR_FACTORS` with which the cross-entropy on held-out folds is least, which may be 0. C is the one with the best
+    accuracy on these folds; the margins are scaled by the factor with which those of the held-out rows are the best
+    log-odds of their labels.
 
     Where a text may have several labels, there is an SVM for each, C is the one with the best micro F1 at the best
     threshold, and one line a + b margin turns margins into the best log-odds of each label (Platt 1999).
@@ -156,13 +157,13 @@ def fit_wide_part(
     fit = partial(_fit_each_label, num_ids=len(ids), class_weights=class_weights)
     choice = _choose(features, labels, num_labels, len(ids), fit, seed, costs, report_progress, objective)
     if choice.vector_factor != 1:
-        features, spread = _multiply_columns(features, len(ids), choice.vector_factor), spread / choice.vector_factor
+        features = _multiply_columns(features, len(ids), choice.vector_factor)
     weight, bias = np.zeros((features.shape[1], num_labels), np.float32), np.full(num_labels, np.nan)
     for label, _, column, intercept in fit(features, labels, costs=(choice.cost,)):
         weight[:, label], bias[label] = column, intercept
     _fill_other_labels(weight, bias, labels)
     weight *= choice.factor
-    vector_weight = weight[len(ids) :] / spread[:, None]
+    vector_weight = choice.vector_factor * weight[len(ids) :] / spread[:, None]
     return WideStart(
         ids=torch.from_numpy(ids).long(),
         inverse_document_frequency=torch.from_numpy(idf).float(),
@@ -223,9 +224,10 @@ def _choose(
     report_progress: Callable[[int, int], None],
     objective: str | None,
 ) -> _Choice:
-    """Choose C by the objective on held-out rows, then the factor of the word vectors by their cross-entropy.
+    """Choose the factor of the word vectors by cross-entropy on held-out rows, then C by the objective.
 
-    With too few rows for folds the choice is the only C or 1, and nothing is multiplied.
+    Factors are tried from the largest on, with the second C, as long as each is better than the one before. With too
+    few rows for folds the choice is the only C or 1, and nothing is multiplied.
     """
     rows = np.random.default_rng(seed).permutation(len(labels))[:MOST_ROWS_TO_CHOOSE]
     features, labels = features[rows], labels[rows]
@@ -233,9 +235,9 @@ def _choose(
     if not folds:
         return _Choice(costs[0] if len(costs) == 1 else 1.0)
     held_out = labels[np.concatenate([rows_of_fold for _, rows_of_fold in folds])]
-    other_factors = VECTOR_FACTORS if num_ids < features.shape[1] else ()
+    others = VECTOR_FACTORS[1:] if num_ids < features.shape[1] else ()
     numbers = itertools.count(1)
-    total = len(folds) * (len(costs) + len(other_factors)) + 1  # the last is that of all rows
+    total = len(folds) * (len(costs) + min(1, len(others))) + 1  # the last is that of all rows
     compute = partial(
         _compute_held_out_margins,
         labels=labels,
@@ -244,14 +246,21 @@ def _choose(
         folds=folds,
         report_fit=lambda: report_progress(next(numbers), total),
     )
-    margins = compute(features, costs=costs)
-    values = {cost: _compute_objective(of_cost, held_out, objective) for cost, of_cost in margins.items()}
+    cost = costs[:2][-1]
+    vector_factor, margins = VECTOR_FACTORS[0], compute(features, costs=(cost,))
+    loss = _fit_score_scale(margins[cost], held_out)[0]
+    for number, other in enumerate(others):
+        total += len(folds) if number else 0
+        of_other = compute(_multiply_columns(features, num_ids, other), costs=(cost,))
+        loss_of_other = _fit_score_scale(of_other[cost], held_out)[0]
+        if loss_of_other >= loss:
+            break
+        vector_factor, margins, loss = other, of_other, loss_of_other
+    multiplied = _multiply_columns(features, num_ids, vector_factor) if vector_factor != 1 else features
+    margins |= compute(multiplied, costs=[one for one in costs if one != cost])
+    values = {one: _compute_objective(margins[one], held_out, objective) for one in costs}
     best = max(values, key=values.__getitem__)
-    choices = [(*_fit_score_scale(margins[best], held_out), 1.0)]
-    for vector_factor in other_factors:
-        of_factor = compute(_multiply_columns(features, num_ids, vector_factor), costs=(best,))[best]
-        choices.append((*_fit_score_scale(of_factor, held_out), vector_factor))
-    _, factor, shift, vector_factor = min(choices)
+    _, factor, shift = _fit_score_scale(margins[best], held_out)
     return _Choice(best, vector_factor, factor, shift)
 
 
