@@ -82,9 +82,7 @@ def test_weights_are_those_of_the_ids_as_they_are_now() -> None:
 
 
 @pytest.mark.parametrize("vector_factor", [1.0, 0.5, 0.0])
-def test_the_mean_of_word_vectors_is_read_beside_tfidf(
-    vector_factor: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_mean_of_word_vectors_is_read_beside_tfidf(vector_factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
     # A random vector tells nothing of the label: the less it counts, the better on held-out rows.
     monkeypatch.setattr(module, "VECTOR_FACTORS", tuple(dict.fromkeys((1.0, vector_factor))))
     counts, of_row = texts(60, 2)
