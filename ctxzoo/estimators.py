@@ -42,7 +42,8 @@ from ctxzoo.data.row_stream import CHUNK
 from ctxzoo.hub.card import build_card, make_card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.folder_files import CARD
-from ctxzoo.metrics.label_scores import SET_SCORES, get_label_threshold
+from ctxzoo.metrics.label_scores import SET_SCORES
+from ctxzoo.metrics.label_threshold import get_label_threshold
 from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.runs.command_line import FOUND_OUT
 from ctxzoo.runs.experiment import Experiment

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.notices import format_count
@@ -42,6 +41,8 @@ def split_stratified_fold(labels: npt.ArrayLike, folds: int, fold: int, seed: in
             else f"label {values[rarest]} has {format_count(counts[rarest], 'rows')}"
         )
         raise ValueError(f"{problem}, too few for {folds} folds; use fewer folds or leave the label out")
+    from sklearn.model_selection import StratifiedKFold
+
     parts = StratifiedKFold(folds, shuffle=True, random_state=seed).split(classes, classes)
     train, test = list(parts)[fold]
     return train.astype(np.int64), test.astype(np.int64)
@@ -78,6 +79,8 @@ def hold_out_rows(labels: npt.ArrayLike, rows: npt.ArrayLike, fraction: float, s
             f"a fraction of {fraction} of {format_count(len(sorted_rows), 'rows')} is {format_count(number, 'rows')}, "
             f"but each of {len(values)} labels needs a row on both sides; choose another fraction"
         )
+    from sklearn.model_selection import train_test_split
+
     rest, held_out = train_test_split(sorted_rows, test_size=number, random_state=seed, stratify=classes)
     return np.sort(rest), np.sort(held_out)
 

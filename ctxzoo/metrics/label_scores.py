@@ -11,16 +11,11 @@ import torch
 from torch import Tensor
 from torchmetrics import Metric
 
+from ctxzoo.metrics.label_threshold import USUAL_THRESHOLD
+
 THRESHOLDS = tuple(number / 100 for number in range(1, 100))
-USUAL_THRESHOLD = 0.5
 CHANCE = 0.5  # points of a score, below which one threshold is not better than another
 SET_SCORES = ("micro_f1", "macro_f1", "exact_match")  # by which a threshold may be chosen
-
-
-def get_label_threshold(config: Any) -> float:
-    """Return the probability from which a label of several is given: `label_threshold` of a model's config, or .5."""
-    chosen = getattr(config, "label_threshold", None)
-    return USUAL_THRESHOLD if chosen is None else float(chosen)
 
 
 class LabelPairs(Metric):

@@ -76,7 +76,7 @@ PACKAGE_ARROWS: dict[str, set[str]] = {
     "openmp": set(),
     "version": set(),
     "lazy_exports": set(),
-    "metrics": {"models"},
+    "metrics": {"models", "lazy_exports"},
     "data": {"models"},
     "word_vectors": {"models", "data"},
     "catalogue": {"data"},

@@ -28,7 +28,7 @@ from ctxzoo.hub.classification_facts import (
     get_label_names,
 )
 from ctxzoo.hub.task_card import LabelTable, TaskCard, describe_vocabulary
-from ctxzoo.metrics.label_scores import get_label_threshold
+from ctxzoo.metrics.label_threshold import get_label_threshold
 from ctxzoo.models.configuration_base import SEVERAL_LABELS, ZooConfig
 from ctxzoo.tasks.text_classification.contributions import explain_text
 from ctxzoo.tasks.text_classification.explanation import Explanation

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from ctxzoo.metrics.label_scores import get_label_threshold
+from ctxzoo.metrics.label_threshold import get_label_threshold
 from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.tokenization_word import WordTokenizer

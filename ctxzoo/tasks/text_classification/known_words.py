@@ -12,7 +12,7 @@ from transformers import TextClassificationPipeline
 
 from ctxzoo.data.notices import ROWS_FROM, format_count
 from ctxzoo.data.text_encoding import find_frequent_words
-from ctxzoo.metrics.label_scores import get_label_threshold
+from ctxzoo.metrics.label_threshold import get_label_threshold
 from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.models.old_names import with_old_arguments
 from ctxzoo.models.tokenization_base import PAD_TOKEN

@@ -16,7 +16,7 @@ from ctxzoo.data.text_encoding import generate_text_batches
 from ctxzoo.hub.classification_facts import get_label_names
 from ctxzoo.hub.folder_files import TOKENIZER_FILES, read_json_object
 from ctxzoo.hub.saved_model import fetch_checkpoint_files
-from ctxzoo.metrics.label_scores import get_label_threshold
+from ctxzoo.metrics.label_threshold import get_label_threshold
 from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.runs.processes import SharedWork

@@ -20,14 +20,13 @@ from ctxzoo.data.own_splits import hash_normalized_text, number_groups_by_key
 from ctxzoo.hub.classification_facts import get_label_names
 from ctxzoo.metrics.label_scores import (
     SET_SCORES,
-    USUAL_THRESHOLD,
     LabelPairs,
     LabelSetScores,
     choose_unsure_threshold,
-    get_label_threshold,
     tabulate_counts,
     tabulate_pairs,
 )
+from ctxzoo.metrics.label_threshold import USUAL_THRESHOLD, get_label_threshold
 from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.reader import note_contradictory_labels
