@@ -24,6 +24,7 @@ from ctxzoo.models.tokenization_word import (
     pre_tokenize,
 )
 
+MOST_SHOWN = 5  # rows that a note names
 NO_KNOWN_WORD = "no_known_word"  # key of an answer, there and true for a text without a known word
 
 
@@ -35,24 +36,24 @@ def count_known_words(tokenizer: WordTokenizer, texts: Sequence[str]) -> list[in
     return [count_word_ids(ids, tokenizer) for ids in tokenizer(list(texts))["input_ids"]] if texts else []
 
 
-def describe_texts_without_known_words(counts: Sequence[int], rows: Sequence[int] = ()) -> str | None:
+def describe_texts_without_known_words(without: int, texts: int, rows: Sequence[int] = ()) -> str | None:
     """Write a note on texts of which no word is known; None where there is none.
 
     A model gives these texts an answer too, from nothing but what it answers anyway, or from n-grams.
 
     Args:
-        counts: Number of known words in each text, from `count_known_words`.
-        rows: Row of each text in its file, from 0, which the note names; empty: the texts come from no file.
+        without: Number of such texts.
+        texts: Number of all texts.
+        rows: Rows of the first `MOST_SHOWN` of them in their file, from 0, which the note names; empty: the texts come
+            from no file.
     """
-    without = [place for place, count in enumerate(counts) if not count]
     if not without:
         return None
     location = ""
     if rows:
-        first = ", ".join(str(rows[place]) for place in without[:5]) + (", …" if len(without) > 5 else "")
-        location = f" (row {first}; {ROWS_FROM})"
+        location = f" (row {', '.join(map(str, rows))}{', …' if without > len(rows) else ''}; {ROWS_FROM})"
     return (
-        f"the model knows no word of {len(without):,} of {format_count(len(counts), 'texts')}{location}; "
+        f"the model knows no word of {without:,} of {format_count(texts, 'texts')}{location}; "
         "do not rely on their labels"
     )
 

@@ -21,6 +21,7 @@ from ctxzoo.models.configuration_base import SEVERAL_LABELS
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.runs.processes import SharedWork
 from ctxzoo.tasks.text_classification.known_words import (
+    MOST_SHOWN,
     NO_KNOWN_WORD,
     describe_texts_without_known_words,
 )
@@ -70,57 +71,55 @@ class TextAnswers:
         self.texts_of = TextsOfRows(text_column)
         self.unsure_below = unsure_below
         self.separator = choose_separator(get_label_names(model.config), tokenizer)
-        self.unsure = 0  # predictions so far
         self.texts: list[str] = []
-        self.rows: list[int] = []  # of each text of a file so far, from 0
-        self.known: list[bool] = []  # of each text so far, whether it has a known word
-        self.left_out: list[int] = []  # the known words behind the limit
+        self.number = 0  # texts so far, of which so many are unsure, are longer than the limit, have no known word
+        self.unsure = self.cut = self.unknown = 0
+        self.left_out = 0  # known words behind the limit
+        self.unknown_rows: list[int] = []  # of a file, from 0: the first of texts without a known word
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer | None]:
         """Return the answers to rows, in their order; None for a row without a text."""
         begin = self.texts_of.rows
         texts = self.texts_of(rows, stream.name, stream.kind == LINES)
-        self.rows += [row for row, text in enumerate(texts, start=begin) if text is not None]
-        predictions = iter(self.classify([text for text in texts if text is not None]))
+        read = [row for row, text in enumerate(texts, start=begin) if text is not None]
+        predictions = iter(self.classify([text for text in texts if text is not None], read))
         return [
             None if text is None else _build_answer(next(predictions), self.separator, self.unsure_below)
             for text in texts
         ]
 
-    def classify(self, texts: Sequence[str]) -> list[dict[str, Any]]:
-        """Classify texts as `classify_texts` does, and count what `write_notes` reports."""
+    def classify(self, texts: Sequence[str], rows: Sequence[int] = ()) -> list[dict[str, Any]]:
+        """Classify texts as `classify_texts` does, and count what `write_notes` reports.
+
+        `rows` are those of the texts in their file, from 0; empty: they come from no file.
+        """
         if self.keeps_texts:
             self.texts += texts
         answers = (self._classify if len(texts) < SHARED_TEXTS else self._share)(texts)
+        self.number += len(answers)
         self.unsure += sum(one["score"] < (self.unsure_below or 0) for one in answers)
-        self.known += [NO_KNOWN_WORD not in one for one in answers]
-        self.left_out += [one.get(LEFT_OUT, 0) for one in answers]
+        self.cut += sum(LEFT_OUT in one for one in answers)
+        self.left_out += sum(one.get(LEFT_OUT, 0) for one in answers)
+        unknown = [place for place, one in enumerate(answers) if NO_KNOWN_WORD in one]
+        self.unknown += len(unknown)
+        if rows:
+            shown = unknown[: MOST_SHOWN - len(self.unknown_rows)]
+            self.unknown_rows += [rows[place] for place in shown]
         return answers
 
     def write_notes(self) -> list[str]:
         """Return a line on texts longer than the limit, one on unsure ones, and one on those without a known word."""
-        numbers = [number for number in self.left_out if number]
-        unknown = describe_texts_without_known_words(self.known, self.rows)
-        return [
-            *(
-                [
-                    f"the model reads the first {format_count(self.tokenizer.word_limit or 0, 'words')} that it knows: "
-                    f"{sum(numbers):,} behind them were left out, in {len(numbers):,} of "
-                    f"{format_count(len(self.left_out), 'texts')}"
-                ]
-                if numbers
-                else []
-            ),
-            *(
-                [
-                    f"{self.unsure:,} of {format_count(len(self.known), 'texts')} have a probability below "
-                    f"{self.unsure_below:g}, unsure"
-                ]
-                if self.unsure_below is not None
-                else []
-            ),
-            *([unknown] if unknown else []),
-        ]
+        notes, texts = [], format_count(self.number, "texts")
+        if self.cut:
+            limit = format_count(self.tokenizer.word_limit or 0, "words")
+            notes.append(
+                f"the model reads the first {limit} that it knows: {self.left_out:,} behind them were left out, in "
+                f"{self.cut:,} of {texts}"
+            )
+        if self.unsure_below is not None:
+            notes.append(f"{self.unsure:,} of {texts} have a probability below {self.unsure_below:g}, unsure")
+        unknown = describe_texts_without_known_words(self.unknown, self.number, self.unknown_rows)
+        return [*notes, *([unknown] if unknown else [])]
 
 
 def choose_separator(names: Sequence[str], tokenizer: Any) -> str:

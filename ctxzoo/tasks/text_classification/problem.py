@@ -379,7 +379,7 @@ class TextClassification(Classification, TaskCommands):
                 label[UNSURE] = label["score"] < answers.unsure_below
             print(json.dumps(drop_probabilities(label), ensure_ascii=False))
         else:
-            report_written_answers(options, format_count(len(answers.known), "labels"), page)
+            report_written_answers(options, format_count(answers.number, "labels"), page)
         for note in answers.write_notes():
             print(f"ctxzoo: {note}", file=sys.stderr)
 

@@ -62,11 +62,10 @@ def test_no_more_words_are_read_than_in_training() -> None:
 
 
 def test_the_note_says_which_texts() -> None:
-    assert describe_texts_without_known_words([1, 2]) is None
-    assert (
-        describe_texts_without_known_words([0]) == "the model knows no word of 1 of 1 text; do not rely on their labels"
-    )
-    told = str(
-        describe_texts_without_known_words([0, 1, 0, 0, 0, 0, 0], [0, 1, 2, 4, 5, 6, 7])
-    )  # the row 3 was left out
+    assert describe_texts_without_known_words(0, 2) is None
+    told = describe_texts_without_known_words(1, 1)
+    assert told == "the model knows no word of 1 of 1 text; do not rely on their labels"
+    assert "(row 8; rows are" in str(describe_texts_without_known_words(1, 9, [8]))
+    told = describe_texts_without_known_words(6, 7, [0, 2, 4, 5, 6])
+    assert told is not None
     assert "6 of 7 texts (row 0, 2, 4, 5, 6, …; rows are counted from 0)" in told

@@ -81,17 +81,19 @@ def test_every_kind_of_file_gives_the_same_answers(
 def test_answers_of_texts_that_processes_share_are_the_same(
     checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pd.concat([ROWS] * 5).to_csv(tmp_path / "rows.csv", index=False)
+    pd.concat([ROWS] * 7).to_csv(tmp_path / "rows.csv", index=False)
+    monkeypatch.setattr("ctxzoo.data.row_stream.CHUNK", 8)
     told, written = [], []
     for processes in (1, 2):
         monkeypatch.setattr("ctxzoo.runs.processes.count_sharing_processes", lambda number=processes: number)
-        monkeypatch.setattr("ctxzoo.tasks.text_classification.prediction.SHARED_TEXTS", 15)
+        monkeypatch.setattr("ctxzoo.tasks.text_classification.prediction.SHARED_TEXTS", 6)
         out = tmp_path / "out.csv"
         assert main(["predict", checkpoint, "--file", str(tmp_path / "rows.csv"), "--output", str(out), *BOTH]) == 0
         told.append(capsys.readouterr())
         written.append(pd.read_csv(out))
     pd.testing.assert_frame_equal(*written, rtol=1e-6)
     assert told[0] == told[1]
+    assert "knows no word of 7 of 21 texts (row 2, 5, 8, 11, 14, …; rows are counted from 0)" in told[0].err
     assert written[0]["predicted_probability"].nunique() > 2
 
 
