@@ -28,8 +28,9 @@ class BilstmTaggerConfig(PretrainedEncoderConfig, TextConfig):
         feature_dim: Width of the vectors of features, where words have some, whose sum stands beside the word vector;
             0: the LSTM reads no features [ours].
         feature_dropout: Rate at which single features are left out of the wide part in training [ours].
-        wide_window: Number of words on each side whose features and vectors a wide part reads: scores linear in them
-            are added to those of the network (Cheng et al. 2016); None: no wide part [ours].
+        wide_window: Number of words on each side whose features and given vectors (see `trained_words`) a wide part
+            reads: scores linear in them are added to those of the network (Cheng et al. 2016); None: no wide part
+            [ours].
         wide_dropout: Rate at which the wide part is left out of the scores of a sentence in training [ours].
         scheme: Scheme of spans that predicted sequences of tags keep, IOB1, IOB2, BIOES or BILOU; None: a tag may
             follow any other [ours].

@@ -51,7 +51,7 @@ class WindowScores(nn.Module):
 
     Args:
         num_features: Number of ids of features; 0: words have none.
-        width: Width of the word vectors; 0: they are not read.
+        width: Width of the given word vectors; 0: they are not read.
         num_labels: Number of tags.
         window: Number of words on each side.
     """

@@ -101,7 +101,7 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
         super().__init__(config)
         self.tagger = BilstmTaggerModel(config)
         self.classifier = nn.Linear(config.projection_size, config.num_labels)
-        width = 0 if config.encoder_config is not None else config.word_dim  # an encoder is run once alone
+        width = config.word_dim if config.trained_words is not None else 0  # of given vectors, which stay as they are
         has_wide = config.wide_window is not None and (width > 0 or config.num_features > 0)
         self.wide = (
             WindowScores(config.num_features, width, config.num_labels, config.wide_window or 0) if has_wide else None
@@ -171,13 +171,15 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
         feature_ids: torch.Tensor | None,
     ) -> torch.Tensor:
         """Return the scores (B, n, L) of the wide part, 0 for the sentences in which training leaves it out."""
-        words: Any = self.tagger.embeddings.words
-        if self.config.encoder_config is not None:
-            mask, vectors = make_word_mask(feature_ids, attention_mask), None  # type: ignore[arg-type]
-        else:
-            given: Any = words(input_ids) if inputs_embeds is None else inputs_embeds
-            mask = make_word_mask(given, attention_mask)
-            vectors = torch.where(mask.unsqueeze(-1), given[..., : self.config.word_dim], given.new_zeros(()))
+        given: Any = feature_ids
+        vectors = None
+        if self.wide.vector_weight is not None:  # type: ignore[union-attr]
+            words: Any = self.tagger.embeddings.words
+            given = words.look_up_fixed(input_ids) if inputs_embeds is None else inputs_embeds
+            vectors = given[..., : self.config.word_dim]
+        mask = make_word_mask(given, attention_mask)
+        if vectors is not None:
+            vectors = torch.where(mask.unsqueeze(-1), vectors, vectors.new_zeros(()))
         if self.training and feature_ids is not None and self.config.feature_dropout:
             feature_ids = feature_ids * (
                 torch.rand(feature_ids.shape, device=mask.device) >= self.config.feature_dropout

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import torch
 
-from .ops_execution import is_exporting
+from .ops_execution import disable_autocast, is_exporting
 
 Scheme = Literal["IOB1", "IOB2", "BIOES", "BILOU"]
 OUTSIDE = "O"
@@ -142,9 +142,18 @@ def compute_log_partition(
     Returns:
         (B,), 0 for a sentence without words.
     """
+    wide_type = torch.promote_types(scores.dtype, torch.float32)
+    scores, between, begin, end = (one.to(wide_type) for one in (scores, between, begin, end))
     state = begin + scores[:, 0]  # (B, L)
+    highest = between.amax()
+    # Exponentials of states alone, and a product: those of all pairs of tags would take L times as long.
+    factors = (between - highest).exp()
+    least = torch.finfo(wide_type).tiny
     for step in range(1, scores.size(1)):
-        following = torch.logsumexp(state.unsqueeze(2) + between, dim=1) + scores[:, step]
+        top = state.amax(dim=1, keepdim=True)
+        with disable_autocast(scores.device):
+            sums = (state - top).exp() @ factors
+        following = sums.clamp(min=least).log() + (top + highest) + scores[:, step]
         state = torch.where(mask[:, step, None], following, state)
     return torch.logsumexp(state + end, dim=1) * mask[:, 0]
 

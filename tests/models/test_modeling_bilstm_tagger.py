@@ -68,15 +68,22 @@ def test_sentences_written_out() -> None:
 
 
 def test_the_wide_part_written_out() -> None:
-    """Scores linear in features and vectors of a word and of those beside it, and features beside its vector."""
-    model = model_of(num_features=9, feature_dim=2, wide_window=2)
+    """Scores linear in features and given vectors of a word and of those beside it, and features beside its vector.
+
+    What training adds to the vectors of the first rows is the network's alone.
+    """
+    model = model_of(num_features=9, feature_dim=2, wide_window=2, trained_words=10)
     ids, mask = batch_of()
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.copy_(torch.randn(parameter.shape, generator=generator))
         features = torch.randint(0, 9, (*ids.shape, 3), generator=generator)  # whatever at padding
-        words, vectors = model.tagger.embeddings.words.weight, model.wide.vector_weight.view(6, 5, 4)
+        table, vectors = model.tagger.embeddings.words, model.wide.vector_weight.view(6, 5, 4)
+        table.vectors.copy_(torch.randint(-127, 128, (20, 6), generator=generator))
+        table.weight[0] = 0
+        words = table.vectors * table.scales.fill_(0.01)
+        read = torch.cat([words[:10] + table.weight, words[10:]])
         weights, sums = model.wide.features.table.weight.view(9, 5, 4), model.tagger.features.table.weight
         output = model(ids, mask, feature_ids=features, output_hidden_states=True)
         for row, sentence in enumerate(SENTENCES):
@@ -89,8 +96,13 @@ def test_the_wide_part_written_out() -> None:
                             scores = scores + (weights[feature, 2 + offset] if feature else 0)
                 torch.testing.assert_close(output.logits[row, place], scores, rtol=1e-10, atol=1e-12)
                 beside = sum(sums[feature] for feature in features[row, place].tolist() if feature)
-                expected = torch.cat([words[sentence[place]], beside + torch.zeros(2)])
+                expected = torch.cat([read[sentence[place]], beside + torch.zeros(2)])
                 torch.testing.assert_close(output.hidden_states[0][row, place], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_a_wide_part_reads_no_vectors_that_are_drawn() -> None:
+    assert model_of(num_features=9, wide_window=2).wide.vector_weight is None
+    assert model_of(wide_window=2).wide is None
 
 
 def test_the_wide_part_is_left_out_of_whole_sentences_in_training() -> None:

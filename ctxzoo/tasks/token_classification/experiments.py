@@ -74,8 +74,8 @@ class TagModel(ModelArgs):
         feature_dim: Dimension of the vectors of features, whose sum stands beside the word's; bilstm_tagger only.
         feature_dropout: Rate at which single features are left out of the linear (wide) part in training; bilstm_tagger
             only.
-        wide_window: Number of words on each side whose features and vectors a linear (wide) part reads beside the
-            network; null: no such part; bilstm_tagger only.
+        wide_window: Number of words on each side whose features and given vectors a linear (wide) part reads beside
+            the network, which is fitted before it below a CRF; null: no such part; bilstm_tagger only.
         wide_dropout: Rate at which the linear (wide) part is left out of a sentence's scores in training; bilstm_tagger
             only.
         crf: Whether a CRF of the tags stands above the scores of words and, where tags are those of spans, predictions
@@ -191,7 +191,7 @@ _ENCODER: Mapping[str, Any] = {
 CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "bilstm_tagger": {
         **{"word_dim": 100, "recurrent_size": 100, "projection_size": 100, "embedding_dropout": 0.5},
-        **{"hidden_dropout": 0.5, "feature_dim": 50, "feature_dropout": 0.3, "wide_window": 2, "wide_dropout": 0.3},
+        **{"hidden_dropout": 0.5, "feature_dim": 50, "feature_dropout": 0.3, "wide_window": 2, "wide_dropout": 0.6},
     },
     "kernel_encoder": {**_ENCODER, "attention_dropout": 0.1},
     "linear_encoder": _ENCODER,

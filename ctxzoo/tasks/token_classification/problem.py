@@ -143,14 +143,37 @@ class TokenClassification(Classification, TaskCommands):
 
     def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
         """Build the LightningModule with the untrained model, or the one to continue from."""
+        from ctxzoo.tasks.token_classification.wide_start import has_wide_start, initialize_wide_part
         from ctxzoo.word_vectors.vocabulary import set_word_vectors
 
-        task = super().build_module(experiment, data, processes)
+        task: Any = super().build_module(experiment, data, processes)
         if data.has_fixed_vectors:
             task.model.get_input_embeddings().init_from_vectors(**vars(data.build_fixed_vectors()))
         else:
             set_word_vectors(task.model, data.build_vector_table())
-        return task
+        if has_wide_start(task.model) and experiment.start.init_from is None:
+            initialize_wide_part(task.model, data, ("train",), tell_time=experiment.run.tell_time)
+        return task  # type: ignore[no-any-return]
+
+    def score(
+        self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
+    ) -> dict[str, dict[str, float]]:
+        """Return split to scores, once the network beside a fitted linear part has its weight in the sum.
+
+        The linear part is fitted to the rows of validation too, once these are scored.
+        """
+        from ctxzoo.tasks.token_classification.wide_start import has_wide_start, initialize_wide_part, weigh_network
+
+        is_fitted = has_wide_start(task.model) and experiment.start.init_from is None
+        if is_fitted:
+            weigh_network(task.model)
+        if not is_fitted or "validation" not in data.splits:
+            return super().score(experiment, task, data, splits)
+        chosen = tuple(split for split in splits if split == "validation")
+        scores = super().score(experiment, task, data, chosen)
+        initialize_wide_part(task.model, data, ("train", "validation"), tell_time=experiment.run.tell_time)
+        others = tuple(split for split in splits if split != "validation")
+        return scores | super().score(experiment, task, data, others)
 
     def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
         from ctxzoo.runs.beside import Baseline, build_baseline_run
