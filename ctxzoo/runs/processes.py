@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -88,7 +89,11 @@ class SharedWork:
         self._pool: ProcessPoolExecutor | None = None
 
     def __call__(self, entries: Sequence[Any]) -> list[Any]:
-        """Return the results of all entries, in their order."""
+        """Return the results of all entries, in their order.
+
+        Raises:
+            ChildProcessError: a copy was ended from outside.
+        """
         if self.processes == 1:
             return self.work(entries)
         if self._pool is None:
@@ -98,12 +103,17 @@ class SharedWork:
             )
         size = max(1, -(-len(entries) // self.processes))
         parts = [entries[start : start + size] for start in range(0, max(1, len(entries)), size)]
-        futures = [self._pool.submit(_work_in_copy, part) for part in parts[1:]]
         threads = torch.get_num_threads()
-        torch.set_num_threads(1)
         try:
+            futures = [self._pool.submit(_work_in_copy, part) for part in parts[1:]]
+            torch.set_num_threads(1)
             results = self.work(parts[0])
             return [*results, *(result for future in futures for result in future.result())]
+        except BrokenProcessPool as error:
+            raise ChildProcessError(
+                "a process that shares the work was ended from outside, most often for want of memory; let one "
+                "process, with one thread, do it"
+            ) from error
         finally:
             torch.set_num_threads(threads)
 

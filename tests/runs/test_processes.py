@@ -175,6 +175,15 @@ def test_an_error_of_any_part_is_raised(bad: int) -> None:
 
 
 @on_linux
+def test_a_copy_that_was_killed_is_told() -> None:
+    here = os.getpid()
+    share = SharedWork(lambda numbers: [os.getpid() == here or os.kill(os.getpid(), signal.SIGKILL)], 2)
+    for _ in range(2):
+        with pytest.raises(ChildProcessError, match="most often for want of memory"):
+            share([1, 2])
+
+
+@on_linux
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_copies_end_with_their_parent_and_on_ctrl_c(how: signal.Signals) -> None:
     code = """
