@@ -16,10 +16,11 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOTHING, make_best_epoch_column
 from ctxzoo.tasks.regression.experiments import BEST_TEST, SETS, VALIDATION
 from ctxzoo.tasks.sequences.data import HISTORY_DATASETS
+from ctxzoo.tasks.token_classification.experiments import TOKEN_DATASETS
 from reports.labels import read_labels
 from reports.results_table import Column, Line, Row, Table, Trials, make_difference_rows, make_rows
 from reports.run_selection import Runs, select_alike_runs, select_runs
-from reports.score_columns import compare_over_splits, score_column
+from reports.score_columns import compare_means, compare_over_splits, score_column
 from reports.tables_contextualizer import make_sentence_table
 
 TABLES: dict[str, Callable[..., str]] = {}
@@ -183,6 +184,29 @@ TABLES["bilstm-tagger"] = Table(
     _list_tagger_rows,
     where=TAGGER,
     headings=("corpus", "tags", "word vectors"),
+)
+
+# Few sentences with spans: each draw has the same rows for both models.
+ENTITIES = read_labels("small_entities")
+ENTITY_SETS = {"chunks": "conll2000_pos", "names": "ud_english_ewt"}
+ENTITY_DRAWS = range(3, 5)
+TABLES["small-entities"] = Table(
+    [
+        score_column(
+            f"{heading}, {rows:,}",
+            "test/span_f1",
+            1,
+            minus=compare_means("test/span_f1"),
+            where={"dataset": TOKEN_DATASETS[corpus]["dataset"], "tag": f"rows{rows}"},
+        )
+        for heading, corpus in ENTITY_SETS.items()
+        for rows in (400, 1000)
+    ],
+    [
+        *make_rows(ENTITIES, seeds=ENTITY_DRAWS, command="--seeds 3 4 --resume"),
+        *make_difference_rows(ENTITIES, [("default", "random_field")], note=""),
+    ],
+    where={"recipe": "small_entities"},
 )
 
 TRIAL_TABLES: dict[str, Callable[..., str]] = {

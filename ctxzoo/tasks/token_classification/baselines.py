@@ -1,4 +1,7 @@
-"""Baselines of taggers: the most frequent tag of each word, and a linear model of a word, its shape and neighbours."""
+"""Baselines of taggers: the most frequent tag of each word, and linear models of a word, its shape and neighbours.
+
+One of these chooses each tag alone, the other, a conditional random field, those of a sentence together.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import accuracy_score, f1_score
 
 from ctxzoo.data.notices import format_count
 from ctxzoo.metrics.spans import score_spans
+from ctxzoo.models.layers_bilstm_tagger import TagSequence, WindowScores
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.models.tokenization_features import compute_word_shape
 from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.problem import TINY_SENTENCES
 from ctxzoo.tasks.token_classification.sources import TOKENS
+from ctxzoo.tasks.token_classification.wide_start import SENTENCES_AT_ONCE, fit_wide_part
 from ctxzoo.training.remaining_time import RemainingTime
 
 Labels = npt.NDArray[np.int64]  # (N,) of all words of some sentences, one sentence behind the other
@@ -29,6 +35,8 @@ Sentences = Sequence[Sequence[str]]
 
 EPOCHS, PARTS, PENALTY = 3, 10, 1e-6  # of the linear model; after each part it is told how long the rest takes
 HASHED = 2**18  # numbers of features
+RANDOM_FIELD = "random_field"
+FIELD_PENALTY, FIELD_ITERATIONS = 0.1, 200  # of the conditional random field
 EDGE = ""  # in place of a word before the first, and behind the last
 
 
@@ -126,14 +134,103 @@ class LinearTagger:
         return found
 
 
-BASELINES: Mapping[str, type[FrequentTags | LinearTagger]] = MappingProxyType(
-    {"most_frequent_tag": FrequentTags, "linear_tagger": LinearTagger}
+def extract_plain_features(sentence: Sequence[str]) -> Iterator[list[str]]:
+    """Yield ten features of each word and two of each side of the sentence.
+
+    They are those of the tutorial of sklearn-crfsuite, but for its tags of parts of speech: the word in small letters,
+    its last two and three letters, whether it is in capitals, begins with one, is a number; of the word before and
+    behind it the first, fourth and fifth of these.
+    """
+    own = [[f"l={word.lower()}", f"upper={word.isupper()}", f"title={word.istitle()}"] for word in sentence]
+    edge = ["edge"]
+    padded = [edge, *own, edge]
+    for place, word in enumerate(sentence):
+        beside = [f"{side}{one}" for side in (-1, 1) for one in padded[place + 1 + side]]
+        yield [*own[place], f"s3={word[-3:]}", f"s2={word[-2:]}", f"digit={word.isdigit()}", "bias", *beside]
+
+
+class RandomField:
+    """A linear-chain conditional random field of the plain features of words (Lafferty et al. 2001).
+
+    Args:
+        sentences, labels: Training sentences as lists of words, and the tag number of each word.
+        seed: Without effect: nothing is drawn.
+    """
+
+    def __init__(self, sentences: Sentences, labels: Labels, seed: int = 0) -> None:
+        self.ids: dict[str, int] = {}
+        for sentence in sentences:
+            for features in extract_plain_features(sentence):
+                for feature in features:
+                    self.ids.setdefault(feature, len(self.ids) + 1)
+        number = 1 + int(labels.max())
+        self.wide = WindowScores(len(self.ids) + 1, 0, number, 0)
+        self.sequence = TagSequence([str(tag) for tag in range(number)], True, None)
+        remaining = RemainingTime(
+            f"conditional random field beside it, fitted to {format_count(len(labels), 'words')}", "iterations"
+        )
+        batches = [(None, *batch) for _, *batch in self._list_batches(sentences, labels)]
+        fit_wide_part(
+            self.wide,
+            self.sequence,
+            batches,
+            remaining.print_if_due,
+            feature_penalty=FIELD_PENALTY,
+            iterations=FIELD_ITERATIONS,
+        )
+
+    def _list_batches(
+        self, sentences: Sentences, labels: Labels
+    ) -> Iterator[tuple[Labels, torch.Tensor, torch.Tensor, torch.Tensor]]:
+        """Yield the places of words among all words, the ids of features, the mask and the labels of sentences."""
+        lengths = np.array([len(sentence) for sentence in sentences])
+        begins = np.cumsum(lengths) - lengths
+        order = np.argsort(lengths, kind="stable")
+        for first in range(0, len(order), SENTENCES_AT_ONCE):
+            rows = order[first : first + SENTENCES_AT_ONCE]
+            offsets = np.arange(lengths[rows].max())
+            mask = offsets < lengths[rows, None]
+            places = np.where(mask, begins[rows, None] + offsets, 0)
+            ids = [
+                [self.ids.get(feature, 0) for feature in features]
+                for row in rows.tolist()
+                for features in extract_plain_features(sentences[row])
+            ]
+            features = np.zeros((*mask.shape, max(map(len, ids))), np.int64)
+            features[mask] = [[*one, *[0] * (features.shape[2] - len(one))] for one in ids]
+            yield (
+                places[mask],
+                torch.from_numpy(features),
+                torch.from_numpy(mask),
+                torch.from_numpy(np.where(mask, labels[places], IGNORED)),
+            )
+
+    @property
+    def num_parameters(self) -> int:
+        """Number of parameters that the model stores."""
+        return sum(one.numel() for part in (self.wide, self.sequence) for one in part.parameters())
+
+    @torch.no_grad()
+    def predict(self, sentences: Sentences) -> Labels:
+        """Return the labels of all words of sentences."""
+        found = np.zeros(sum(map(len, sentences)), np.int64)
+        for places, features, mask, _ in self._list_batches(sentences, found):
+            scores = self.sequence.compute_best_scores(self.wide(None, features, mask), mask)
+            found[places] = scores.argmax(dim=2)[mask].numpy()
+        return found
+
+
+BASELINES: Mapping[str, type[FrequentTags | LinearTagger | RandomField]] = MappingProxyType(
+    {"most_frequent_tag": FrequentTags, "linear_tagger": LinearTagger, RANDOM_FIELD: RandomField}
 )
 
 
 @dataclass(frozen=True)
 class TagRun(CountedRun):
-    """One of `BASELINES`, fitted to the training rows, a tiny one to the first of them; see `CountedRun`."""
+    """One of `BASELINES`, fitted to the rows of train and, where these are not scored, of validation; see `CountedRun`.
+
+    A tiny one is fitted to the first of them. The tagger beside it reads validation too: it chooses the epoch by it.
+    """
 
     columns = ("tag_column",)
     tiny_rows = TINY_SENTENCES
@@ -143,8 +240,10 @@ class TagRun(CountedRun):
         return {} if self.max_rows is None else {"most_sentences": self.max_rows}
 
     def fit(self, data: TokenClassificationDataModule) -> SimpleModel:
-        sentences, labels = get_sentences_and_labels(data, "train")
-        sentences = sentences[: self.max_rows]
+        splits = [one for one in ("train", "validation") if one in data.splits and one != self.experiment.score]
+        parts = [get_sentences_and_labels(data, split) for split in splits]
+        sentences = [sentence for part, _ in parts for sentence in part][: self.max_rows]
+        labels = np.concatenate([part for _, part in parts])
         model = BASELINES[self.experiment.model.variant](sentences, labels[: sum(map(len, sentences))])
 
         def score_split(split: str) -> dict[str, float]:

@@ -177,17 +177,20 @@ class TokenClassification(Classification, TaskCommands):
 
     def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
         from ctxzoo.runs.beside import Baseline, build_baseline_run
-        from ctxzoo.tasks.token_classification.baselines import TagRun
+        from ctxzoo.tasks.token_classification.baselines import RANDOM_FIELD, TagRun
 
         limit_text = f"{TINY_SENTENCES:,} sentences at most of " if experiment.trainer.tiny else ""
-        for variant, name, description in (
-            ("most_frequent_tag", "the most frequent tag of each word", f"counted in {limit_text}train"),
-            (
-                "linear_tagger",
-                "a linear model",
-                f"of a word, its ends, its shape and the words beside it, fitted on {limit_text}train",
-            ),
-        ):
+        rows = f"{limit_text}train{'' if experiment.score == 'validation' else ' and validation'}"
+        of_words = f"of a word, its ends, its shape and the words beside it, fitted on {rows}"
+        baselines = [
+            ("most_frequent_tag", "the most frequent tag of each word", f"counted in {rows}"),
+            ("linear_tagger", "a linear model", of_words),
+        ]
+        model: Any = experiment.model
+        if model.crf:
+            of_field = f"ten features of a word and the words beside it, fitted on {rows}"
+            baselines.append((RANDOM_FIELD, "a conditional random field", of_field))
+        for variant, name, description in baselines:
             yield Baseline(build_baseline_run(TagRun, self, experiment, variant), name, description)
 
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,9 @@ def fit_wide_part(
     sequence: Any,
     batches: Sequence[Batch],
     report_progress: Callable[[int, int], None] = lambda done, total: None,
+    *,
+    feature_penalty: float = FEATURE_PENALTY,
+    iterations: int = ITERATIONS,
 ) -> None:
     """Fit a `WindowScores` below a `TagSequence`: the most probable weights of a conditional random field.
 
@@ -80,9 +83,11 @@ def fit_wide_part(
         batches: Vectors of words (B, n, v) or None, ids of their features (B, n, F) or None, masks (B, n) and labels
             (B, n), `IGNORED` at words that do not count.
         report_progress: Function called with the number of iterations that are done and the largest number of them.
+        feature_penalty: Precision of the normal distribution from which weights of features are thought to come.
+        iterations: Largest number of iterations.
     """
     penalties = {
-        **({} if wide.features is None else {wide.features.table.weight: FEATURE_PENALTY}),
+        **({} if wide.features is None else {wide.features.table.weight: feature_penalty}),
         **({} if wide.vector_weight is None else {wide.vector_weight: VECTOR_PENALTY}),
         **dict.fromkeys(sequence.parameters(), TRANSITION_PENALTY),
     }
@@ -91,7 +96,7 @@ def fit_wide_part(
 
     def set_weights(values: npt.NDArray[np.float64]) -> None:
         with torch.no_grad():
-            for parameter, (begin, end) in zip(penalties, pairwise(bounds), strict=True):
+            for parameter, (begin, end) in zip(penalties, itertools.pairwise(bounds), strict=True):
                 parameter.copy_(torch.from_numpy(values[begin:end]).view_as(parameter))
 
     def compute_loss(values: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
@@ -108,14 +113,14 @@ def fit_wide_part(
 
     for parameter in penalties:
         parameter.requires_grad_(True)
-    done = iter(range(1, ITERATIONS + 1))
+    done = itertools.count(1)
     best = minimize(
         compute_loss,
         torch.cat([one.detach().flatten() for one in penalties]).double().cpu().numpy(),
         jac=True,
         method="L-BFGS-B",
-        callback=lambda _: report_progress(next(done), ITERATIONS),
-        options={"maxiter": ITERATIONS, "ftol": TOLERANCE, "gtol": 0.0},
+        callback=lambda _: report_progress(next(done), iterations),
+        options={"maxiter": iterations, "ftol": TOLERANCE, "gtol": 0.0},
     )
     set_weights(best.x)
 

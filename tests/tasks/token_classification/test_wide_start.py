@@ -21,7 +21,6 @@ TAGS = ["O", "B-X", "I-X"]
 def test_no_other_weights_are_more_probable(monkeypatch: pytest.MonkeyPatch) -> None:
     """The gradient of the penalized loss, from all sequences one by one, is 0 where the fit ends."""
     monkeypatch.setattr(wide_start, "TOLERANCE", 1e-14)
-    monkeypatch.setattr(wide_start, "ITERATIONS", 500)
     generator = torch.Generator().manual_seed(0)
     wide = WindowScores(6, 2, len(TAGS), 1).double()
     sequence = TagSequence(TAGS, True, "IOB2").double()
@@ -31,7 +30,7 @@ def test_no_other_weights_are_more_probable(monkeypatch: pytest.MonkeyPatch) -> 
     labels = torch.randint(0, 3, (4, 3), generator=generator)
     labels[3, 1] = -100  # every tag is right there
     halves = [tuple(one[rows] for one in (vectors, features, mask, labels)) for rows in (slice(2), slice(2, 4))]
-    wide_start.fit_wide_part(wide, sequence, halves)
+    wide_start.fit_wide_part(wide, sequence, halves, iterations=500)
     scores = wide(vectors, features, mask)
     loss = wide.features.table.weight.square().sum() * wide_start.FEATURE_PENALTY / 2
     loss = loss + wide.vector_weight.square().sum() * wide_start.VECTOR_PENALTY / 2
