@@ -154,10 +154,9 @@ class RandomField:
 
     Args:
         sentences, labels: Training sentences as lists of words, and the tag number of each word.
-        seed: Without effect: nothing is drawn.
     """
 
-    def __init__(self, sentences: Sentences, labels: Labels, seed: int = 0) -> None:
+    def __init__(self, sentences: Sentences, labels: Labels) -> None:
         self.ids: dict[str, int] = {}
         for sentence in sentences:
             for features in extract_plain_features(sentence):
@@ -169,7 +168,7 @@ class RandomField:
         remaining = RemainingTime(
             f"conditional random field beside it, fitted to {format_count(len(labels), 'words')}", "iterations"
         )
-        batches = [(None, *batch) for _, *batch in self._list_batches(sentences, labels)]
+        batches = [(None, ids, mask, known) for _, ids, mask, known in self._list_batches(sentences, labels)]
         fit_wide_part(
             self.wide,
             self.sequence,
