@@ -190,6 +190,16 @@ TABLES["bilstm-tagger"] = Table(
 ENTITIES = read_labels("small_entities")
 ENTITY_SETS = {"chunks": "conll2000_pos", "names": "ud_english_ewt"}
 ENTITY_DRAWS = (3, 4)
+
+
+def _list_entity_rows(results: Runs) -> Iterable[Line]:
+    """Yield the rows of each draw: both models and their difference."""
+    for draw in ENTITY_DRAWS:
+        labels = {variant: f"{label}, draw {draw}" for variant, label in ENTITIES.items()}
+        yield from make_rows(labels, {"seed": draw}, command=f"--seeds {draw} --resume")
+        yield from make_difference_rows(labels, [("default", "random_field")], {"seed": draw}, note="")
+
+
 TABLES["small-entities"] = Table(
     [
         score_column(
@@ -201,15 +211,7 @@ TABLES["small-entities"] = Table(
         for heading, corpus in ENTITY_SETS.items()
         for rows in (400, 1000)
     ],
-    [
-        line
-        for draw in ENTITY_DRAWS
-        for labels in [{variant: f"{label}, draw {draw}" for variant, label in ENTITIES.items()}]
-        for line in (
-            *make_rows(labels, {"seed": draw}, command=f"--seeds {draw} --resume"),
-            *make_difference_rows(labels, [("default", "random_field")], {"seed": draw}, note=""),
-        )
-    ],
+    _list_entity_rows,
     where={"recipe": "small_entities"},
 )
 
