@@ -146,7 +146,7 @@ def format_label_memory_table(rows: list[dict[str, str]]) -> str:
                 *(format_number(row[name], 1) for name in ("checkpoint_mb", "run_mb", "seconds")),
                 format_number(row["validation_accuracy"], 2),
             ]
-            for row in rows
+            for row in sorted(rows, key=lambda row: int(row["labels"]))
         ],
         left_aligned=2,
     )
