@@ -35,7 +35,7 @@ def test_training_and_evaluation_tell_the_scores_of_spans(
     assert "monitor span_f1" in said
     assert "running text is cut by the rule 'treebank': it gives 100.0 % of the training words" in said
     assert "a linear model has 100.00 span F1 and 100.00 accuracy on test" in said
-    assert "a conditional random field has 100.00 span F1 and 100.00 accuracy on test (ten features of a word and" in said
+    assert "a conditional random field has 100.00 span F1 and 100.00 accuracy on test (ten features of" in said
     results = [read_result(path) for path in Path("runs/results").rglob("*.json")]
     (result,) = [one for one in results if one.architecture == "bilstm_tagger"]
     assert result.settings["monitor"] == "span_f1"
