@@ -283,7 +283,7 @@ def evaluate(
     Args:
         checkpoint: Checkpoint to score, a folder or Hub id with model and tokenizer, or a loaded model.
         dataset: Data to score on: a Hub id, folder or file, or "sample" (generated texts). The rows of a file are its
-            split "train", unless `dev_share` holds some out as "validation".
+            split "train", unless `dev_share` holds some out as "validation"; so are those of a folder's training file.
         split: Name of the split, such as "test".
         tokenizer: Tokenizer for a model passed as an object; default: the one saved in the checkpoint.
         batch_size, precision, accelerator: Number of examples in a batch, precision (such as "32-true") and kind of
@@ -335,8 +335,8 @@ def evaluate_labels(
         ValueError: a row has a label that the model does not have, unless it is left out with `--skip_bad`; no such
             split; a checkpoint of another problem; a model without its tokenizer.
     """
-    if Path(dataset).is_file():
-        data_options = {"dev_share": 0.0, **data_options}
+    if Path(dataset).is_file() or (split == "train" and Path(dataset).is_dir()):
+        data_options = {"dev_share": 0.0, **data_options}  # all of its rows
     task = load_task(SequenceClassificationTask, checkpoint)
     data = TextClassificationDataModule.from_options(
         dataset,
