@@ -21,6 +21,7 @@ import pytest
 
 from ctxzoo.cli.main import main
 from tests.support.file_shapes import TABLES, Row, write_shape
+from tests.support.numbers import assert_alike
 
 pytestmark = pytest.mark.slow
 
@@ -288,16 +289,6 @@ class Used:
         return ["--no_header", *(str(columns.index(word)) if word in columns else word for word in options)]
 
 
-def assert_alike(found: Any, expected: Any) -> None:
-    """Compare two values as JSON; numbers may differ by .002, since batches change their last digits."""
-    (words, numbers), (expected_words, expected_numbers) = (
-        (parts[::2], [float(number) for number in parts[1::2]])
-        for parts in (re.split(r"(-?\d+(?:\.\d+)?(?:e-\d+)?)", json.dumps(value)) for value in (found, expected))
-    )
-    assert words == expected_words
-    assert numbers == pytest.approx(expected_numbers, abs=0.002)
-
-
 @pytest.fixture(scope="module", params=PROBLEMS, ids=lambda problem: problem.name)
 def used(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Used:
     return Used(request.param, tmp_path_factory.mktemp(request.param.name))
@@ -311,7 +302,7 @@ def test_every_shape_of_a_file_gives_the_scores_and_answers_of_the_first(used: U
             found = used.scores(file, shape), used.answers(asked, shape), used.explanation(asked, shape)
             assert all(found[:2])
             expected = found if expected is None else expected
-            assert_alike(found, expected)
+            assert_alike(found, expected, abs=0.002)  # batches change the last digits
         except AssertionError as error:
             wrong[shape] = str(error)[:600]
     assert wrong == {}
