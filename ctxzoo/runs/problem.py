@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
@@ -336,6 +336,22 @@ class Classification(Problem):
 
     A checkpoint for other labels, from which a training goes on, gets a new head, see `ClassificationTask`.
     """
+
+    def score_and_refit(
+        self,
+        experiment: Experiment,
+        task: Any,
+        data: Any,
+        splits: tuple[str, ...],
+        initialize_wide_part: Callable[..., None],
+    ) -> dict[str, dict[str, float]]:
+        """Return split to scores, validation first, before the linear part is fitted to its rows too.
+
+        `initialize_wide_part` fits the linear part of a model to splits of a DataModule.
+        """
+        scores = super().score(experiment, task, data, tuple(split for split in splits if split == "validation"))
+        initialize_wide_part(task.model, data, ("train", "validation"), tell_time=experiment.run.tell_time)
+        return scores | super().score(experiment, task, data, tuple(one for one in splits if one != "validation"))
 
     def fill_in_settings(self, experiment: Experiment) -> Experiment:
         """Return the experiment with hash and width of the word vectors that it starts from, or of its encoder.

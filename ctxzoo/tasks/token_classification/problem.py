@@ -169,11 +169,7 @@ class TokenClassification(Classification, TaskCommands):
             weigh_network(task.model)
         if not is_fitted or "validation" not in data.splits:
             return super().score(experiment, task, data, splits)
-        chosen = tuple(split for split in splits if split == "validation")
-        scores = super().score(experiment, task, data, chosen)
-        initialize_wide_part(task.model, data, ("train", "validation"), tell_time=experiment.run.tell_time)
-        others = tuple(split for split in splits if split != "validation")
-        return scores | super().score(experiment, task, data, others)
+        return self.score_and_refit(experiment, task, data, splits, initialize_wide_part)
 
     def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
         from ctxzoo.runs.beside import Baseline, build_baseline_run
