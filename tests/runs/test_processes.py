@@ -209,5 +209,6 @@ SharedWork(work, 2)([1, 2])
     else:
         os.kill(process.pid, how)
     process.stdout.read()  # until both have ended
-    assert process.wait() != 0
+    # Ctrl-C can also reach an interpreter that is ending: 1 was seen once, on a busy machine.
+    assert process.wait() in ({-how, 1} if how == signal.SIGINT else {-how})
     assert process.pid in pids
