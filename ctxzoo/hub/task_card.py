@@ -149,7 +149,11 @@ class TaskCard(ABC):
                 f"{saved.checkpoint!r} does {self.name}, for which there is no pipeline; load its model with "
                 f"{head.__name__}.from_pretrained of {head.__module__}, or use `ctxzoo predict`"
             )
-        model, tokenizer = saved.load()
+        return self.build_pipeline(*saved.load(), **options)
+
+    def build_pipeline(self, model: Any, tokenizer: Any, **options: Any) -> Any:
+        """Build the pipeline of this problem, which has one, around a model and its tokenizer."""
+        assert self.pipeline_class is not None
         return self.pipeline_class(model=model, tokenizer=tokenizer, task=self.pipeline_tag, **options)
 
     def explain(self, model: Any, tokenizer: Any, texts: Sequence[str]) -> list[Any]:

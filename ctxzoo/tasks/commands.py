@@ -87,6 +87,26 @@ class TaskCommands:
         """
         raise NotImplementedError
 
+    def prepare_answers(
+        self, model: Any, tokenizer: Any, options: Mapping[str, Any], *, batch_size: int = 32
+    ) -> Callable[[], Any]:
+        """Return a function that builds the object which answers the rows of one source.
+
+        `ctxzoo predict` and `ctxzoo serve` ask checkpoints through it alone, so that they answer alike. Files that
+        options name are read here, once; the function takes no time, and what it builds, a
+        `ctxzoo.hub.row_pipeline.Answers`, counts rows and is of one source.
+
+        Args:
+            model: Model of the problem, in evaluation mode, on its device.
+            tokenizer: Tokenizer of the model; None for a model that reads no text.
+            options: Values of the problem's own `predict_options` by name; None, or absent: not given.
+            batch_size: Number of rows that the model reads at once, where it reads several.
+
+        Raises:
+            OSError, ValueError: an option that does not fit the model, or the others; a file that it names.
+        """
+        raise NotImplementedError
+
     def options(self, command: str) -> tuple[Option, ...]:
         """Return the options of a command, "evaluate" or "predict", that only this problem has."""
         found: tuple[Option, ...] = getattr(self, f"{command}_options")
@@ -170,6 +190,17 @@ def get_device(options: argparse.Namespace) -> Any:
     if options.device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return torch.device(options.device)
+
+
+def load_model(options: argparse.Namespace) -> tuple[Any, Any]:
+    """Return the model of the opened checkpoint on the device that `--device` names, and its tokenizer, or None.
+
+    Raises:
+        OSError, ValueError: a file of the checkpoint is missing or damaged; there is no such device.
+    """
+    device = get_device(options)
+    model, tokenizer = options.saved.load()
+    return model.to(device), tokenizer
 
 
 def check_input(options: argparse.Namespace, name: str, value: str | None) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,8 @@ from ctxzoo.tasks.commands import (
     TaskCommands,
     answer_file,
     check_input,
-    get_device,
     get_scoring_arguments,
+    load_model,
     parse_positive_number,
     report_written_answers,
 )
@@ -137,22 +138,29 @@ class LanguageModelling(Problem, TaskCommands):
             options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **problem_options
         )
 
+    def prepare_answers(
+        self, model: Any, tokenizer: Any, options: Mapping[str, Any], *, batch_size: int = 32
+    ) -> Callable[[], Any]:
+        """Return a function that builds the `Continuations` of texts, by `predict_options`."""
+        from ctxzoo.tasks.language_modelling.continuation import Continuations
+
+        return partial(
+            Continuations,
+            model,
+            tokenizer,
+            text_column=options.get("text_column"),
+            words=options.get("words") or WORDS,
+            temperature=1.0 if options.get("temperature") is None else options["temperature"],
+            seed=options.get("draw_seed") or 0,
+        )
+
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         """Print or write continuations of texts, by the options of `predict` on the command line."""
         check_input(options, "text", problem_options["text"])
 
         from ctxzoo.data.text_columns import TEXT_COLUMNS
-        from ctxzoo.tasks.language_modelling.continuation import Continuations
 
-        model, tokenizer = options.saved.load()
-        continuations = Continuations(
-            model.to(get_device(options)),
-            tokenizer,
-            text_column=problem_options["text_column"],
-            words=problem_options["words"] or WORDS,
-            temperature=1.0 if problem_options["temperature"] is None else problem_options["temperature"],
-            seed=problem_options["draw_seed"] or 0,
-        )
+        continuations = self.prepare_answers(*load_model(options), problem_options)()
         if options.file is None:
             print(f"{problem_options['text']} {continuations.continue_prompts([problem_options['text']])[0]}".rstrip())
             return

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,8 @@ from ctxzoo.tasks.commands import (
     Option,
     TaskCommands,
     answer_file,
-    get_device,
     get_scoring_arguments,
+    load_model,
     parse_positive_number,
     parse_probability,
     report_written_answers,
@@ -144,12 +145,32 @@ class PolyphonicMusic(Problem, TaskCommands):
             options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **problem_options
         )
 
+    def prepare_answers(
+        self, model: Any, tokenizer: Any, options: Mapping[str, Any], *, batch_size: int = 32
+    ) -> Callable[[], Any]:
+        """Return a function that builds the `PieceAnswers` to pieces, by `predict_options`.
+
+        Raises:
+            ValueError: a temperature and a threshold.
+        """
+        if options.get("threshold") is not None and options.get("temperature") is not None:
+            raise ValueError("give either --threshold or --temperature; with a threshold nothing is drawn")
+        from ctxzoo.tasks.polyphonic_music.continuation import PieceAnswers
+
+        return partial(
+            PieceAnswers,
+            model,
+            steps=options.get("steps") or STEPS,
+            prompt_steps=options.get("prompt_steps"),
+            temperature=1.0 if options.get("temperature") is None else options["temperature"],
+            threshold=options.get("threshold"),
+            seed=options.get("draw_seed") or 0,
+        )
+
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         """Print or write continuations of pieces, by the options of `predict` on the command line."""
         if options.file is None:
             raise ValueError("give --file, a .mid, .jsonl or .parquet file, or a folder, that begins the music")
-        if problem_options["threshold"] is not None and problem_options["temperature"] is not None:
-            raise ValueError("give either --threshold or --temperature; with a threshold nothing is drawn")
         if options.output is not None and options.output.suffix.lower() not in OUTPUTS:
             raise ValueError(f"--output {options.output}: expected a name that ends in {', '.join(OUTPUTS)}")
 
@@ -159,7 +180,6 @@ class PolyphonicMusic(Problem, TaskCommands):
             check_matplotlib()
 
         from ctxzoo.data.row_stream import build_row_stream
-        from ctxzoo.tasks.polyphonic_music.continuation import PieceAnswers
         from ctxzoo.tasks.polyphonic_music.midi import write_midi
         from ctxzoo.tasks.polyphonic_music.picture import draw_roll
         from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes
@@ -170,15 +190,7 @@ class PolyphonicMusic(Problem, TaskCommands):
         if row is not None and not 0 <= row < len(pieces):
             found = format_count(len(pieces), "pieces")
             raise ValueError(f"--row {row}: {options.file} has {found}; expected 0..{len(pieces) - 1}")
-        model, _ = options.saved.load()
-        answers = PieceAnswers(
-            model.to(get_device(options)),
-            steps=problem_options["steps"] or STEPS,
-            prompt_steps=problem_options["prompt_steps"],
-            temperature=1.0 if problem_options["temperature"] is None else problem_options["temperature"],
-            threshold=problem_options["threshold"],
-            seed=problem_options["draw_seed"] or 0,
-        )
+        answers = self.prepare_answers(*load_model(options), problem_options)()
         is_table = options.output is None or options.output.suffix.lower() not in ONE_PIECE
         if is_table and picture is None:
             numbers = range(len(pieces)) if row is None else [row]

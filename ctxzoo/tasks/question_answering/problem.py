@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,8 @@ from ctxzoo.tasks.commands import (
     Option,
     TaskCommands,
     answer_file,
-    get_device,
     get_scoring_arguments,
+    load_model,
     parse_probability,
     report_written_answers,
     write_json,
@@ -286,9 +287,19 @@ class QuestionAnswering(Problem, TaskCommands):
             **get_scoring_arguments(options),
         )
 
+    def prepare_answers(
+        self, model: Any, tokenizer: Any, options: Mapping[str, Any], *, batch_size: int = 32
+    ) -> Callable[[], Any]:
+        """Return a function that builds the `QuestionAnswers` of a reader, by `predict_options`."""
+        from ctxzoo.tasks.question_answering.card import CARD
+        from ctxzoo.tasks.question_answering.prediction import QuestionAnswers
+
+        reader = CARD.build_pipeline(model, tokenizer, device=model.device)
+        return partial(QuestionAnswers, reader, no_answer_threshold=options.get("threshold"), batch_size=batch_size)
+
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         """Print or write answers to questions, by the options of `predict` on the command line."""
-        question, context, na_prob, threshold = (problem_options[option.name] for option in self.predict_options)
+        question, context, na_prob = (problem_options[name] for name in ("question", "context", "na_prob"))
         is_typed = question is not None or context is not None
         if is_typed == (options.file is not None):
             raise ValueError("give either --question with --context, or --file")
@@ -297,16 +308,13 @@ class QuestionAnswering(Problem, TaskCommands):
         if is_typed and (options.output is not None or na_prob is not None):
             raise ValueError("--output and --na_prob belong to --file")
 
-        from ctxzoo.tasks.question_answering.card import CARD
-        from ctxzoo.tasks.question_answering.prediction import COLUMNS, QuestionAnswers, stream_questions
+        from ctxzoo.tasks.question_answering.prediction import COLUMNS, stream_questions
 
         rows = None if is_typed else stream_questions(options.file)
-        reader = CARD.load_pipeline(options.saved, device=get_device(options))
+        answers = self.prepare_answers(*load_model(options), problem_options, batch_size=options.batch_size)()
         if is_typed:
-            parameters = {} if threshold is None else {"no_answer_threshold": threshold}
-            _print_answer(reader(question=question, context=context, **parameters))
+            _print_answer(answers.reader(question=question, context=context, **answers.options))
             return
-        answers = QuestionAnswers(reader, no_answer_threshold=threshold, batch_size=options.batch_size)
         number = answer_file(options, answers, rows=rows, columns=COLUMNS)
         if na_prob is not None:
             write_json(na_prob, answers.no_answer_scores)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,8 @@ from ctxzoo.tasks.commands import (
     TaskCommands,
     answer_file,
     check_input,
-    get_device,
     get_scoring_arguments,
+    load_model,
     report_written_answers,
 )
 from ctxzoo.tasks.regression import experiments
@@ -193,21 +194,27 @@ class Regression(Problem, TaskCommands):
             options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **problem_options
         )
 
+    def prepare_answers(
+        self, model: Any, tokenizer: Any, options: Mapping[str, Any], *, batch_size: int = 32
+    ) -> Callable[[], Any]:
+        """Return a function that builds the `NumberAnswers` to rows, by `predict_options`."""
+        from ctxzoo.tasks.regression.prediction import NumberAnswers
+
+        return partial(NumberAnswers, model, options.get("interval"))
+
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         """Print or write the predicted target of rows, by the options of `predict` on the command line."""
         check_input(options, "numbers", problem_options["numbers"])
         row = None if problem_options["numbers"] is None else parse_row(problem_options["numbers"])
 
-        from ctxzoo.tasks.regression.prediction import NumberAnswers, predict_rows
+        from ctxzoo.tasks.regression.prediction import predict_rows
 
-        model, _ = options.saved.load()
-        model.to(get_device(options))
-        interval = problem_options["interval"]
+        answers = self.prepare_answers(*load_model(options), problem_options)()
         if row is not None:
-            half_width = "" if interval is None else f" ± {model.get_half_width(interval):.6g}"
-            print(f"{predict_rows(model, [row])[0]:.6g}{half_width}")
+            half_width = "" if answers.half_width is None else f" ± {answers.half_width:.6g}"
+            print(f"{predict_rows(answers.model, [row])[0]:.6g}{half_width}")
             return
-        number = answer_file(options, NumberAnswers(model, interval), columns=model.config.feature_names)
+        number = answer_file(options, answers, columns=answers.features)
         report_written_answers(options, format_count(number, "rows"))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,8 +17,8 @@ from ctxzoo.tasks.commands import (
     TaskCommands,
     answer_file,
     check_input,
-    get_device,
     get_scoring_arguments,
+    load_model,
     parse_positive_number,
     report_written_answers,
 )
@@ -189,26 +190,34 @@ class SequenceProblem(Problem, TaskCommands):
         )
         return scores
 
+    def prepare_answers(
+        self, model: Any, tokenizer: Any, options: Mapping[str, Any], *, batch_size: int = 32
+    ) -> Callable[[], Any]:
+        """Return a function that builds the `SequenceAnswers` to sequences, by `predict_options`."""
+        from ctxzoo.tasks.sequences.prediction import SequenceAnswers
+
+        only_new = options.get("only_new") == "yes"
+        return partial(SequenceAnswers, self.kind, model, k=options.get("top"), only_new=only_new)
+
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         """Print or write what follows sessions or histories, by the options of `predict` on the command line."""
         check_input(options, "history", problem_options["history"])
         history = None if problem_options["history"] is None else self.parse_history(problem_options["history"])
 
         from ctxzoo.data.row_stream import open_as_file_with_suffix
-        from ctxzoo.tasks.sequences.prediction import SequenceAnswers, stream_sequences
+        from ctxzoo.tasks.sequences.prediction import stream_sequences
 
-        model, _ = options.saved.load()
-        model.to(get_device(options))
-        options_of_kind = {"only_new": problem_options["only_new"] == "yes"} if "only_new" in problem_options else {}
+        answers = self.prepare_answers(*load_model(options), problem_options)()
         if history is not None:
+            model = answers.model
+            only_new = {"only_new": answers.only_new} if self.name == SESSIONS else {}
             next_things = model.recommend if self.name == SESSIONS else model.next_events
-            for name, probability in next_things(*history, problem_options["top"], **options_of_kind):
+            for name, probability in next_things(*history, answers.k, **only_new):
                 print(f"{probability:.4f}  {name}")
             return
         columns = {option.name.removesuffix("_column"): problem_options[option.name] for option in COLUMNS}
         header = [name or usual for usual, name in columns.items()]
         with open_as_file_with_suffix(options.file, kind=options.format, columns=header) as file:
-            answers = SequenceAnswers(self.kind, model, k=problem_options["top"], **options_of_kind)
             number = answer_file(options, answers, rows=stream_sequences(self.kind, file, columns))
         report_written_answers(options, format_count(number, self.kind.several))
 

@@ -6,7 +6,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,8 +24,8 @@ from ctxzoo.tasks.commands import (
     TaskCommands,
     answer_file,
     check_input,
-    get_device,
     get_scoring_arguments,
+    load_model,
     parse_positive_number,
     report_written_answers,
 )
@@ -329,6 +329,20 @@ class TextClassification(Classification, TaskCommands):
         )
         return scores
 
+    def prepare_answers(
+        self, model: Any, tokenizer: Any, options: Mapping[str, Any], *, batch_size: int = 32
+    ) -> Callable[..., Any]:
+        from ctxzoo.tasks.text_classification.prediction import RECORDED, TextAnswers, resolve_unsure
+
+        return partial(
+            TextAnswers,
+            model,
+            tokenizer,
+            text_column=options.get("text_column") or tokenizer.init_kwargs.get(RECORDED["text_column"]),
+            batch_size=batch_size,
+            unsure_below=resolve_unsure(options.get("unsure"), model.config),
+        )
+
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         text, page = problem_options["text"], problem_options["explain"]
         check_input(options, "text", text)
@@ -338,28 +352,13 @@ class TextClassification(Classification, TaskCommands):
         from ctxzoo.data.row_stream import open_row_stream
         from ctxzoo.data.text_columns import TEXT_COLUMNS
         from ctxzoo.runs.processes import count_sharing_processes
-        from ctxzoo.tasks.text_classification.prediction import (
-            UNSURE,
-            TextAnswers,
-            drop_probabilities,
-            read_recorded_columns,
-            resolve_unsure,
-        )
+        from ctxzoo.tasks.text_classification.prediction import UNSURE, drop_probabilities
 
-        recorded = read_recorded_columns(options.checkpoint)
-        columns = problem_options["text_column"] or recorded.get("text_column")
-        model, tokenizer = options.saved.load()
-        model.to(get_device(options))
-        answers = TextAnswers(
-            model,
-            tokenizer,
-            text_column=columns,
-            batch_size=options.batch_size,
-            keeps_texts=page is not None,
-            unsure_below=resolve_unsure(problem_options["unsure"], model.config),
-            processes=count_sharing_processes() if model.device.type == "cpu" else 1,
-        )
-        header = columns or TEXT_COLUMNS[:1]
+        model, tokenizer = load_model(options)
+        build = self.prepare_answers(model, tokenizer, problem_options, batch_size=options.batch_size)
+        processes = count_sharing_processes() if model.device.type == "cpu" else 1
+        answers = build(keeps_texts=page is not None, processes=processes)
+        header = answers.texts_of.requested or TEXT_COLUMNS[:1]
         if text is not None:
             (label,) = answers.classify([text])
         elif page is None or options.output is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,8 @@ from ctxzoo.tasks.commands import (
     TaskCommands,
     answer_file,
     check_input,
-    get_device,
     get_scoring_arguments,
+    load_model,
     report_written_answers,
 )
 from ctxzoo.tasks.token_classification import experiments
@@ -200,16 +201,22 @@ class TokenClassification(Classification, TaskCommands):
             options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **problem_options
         )
 
+    def prepare_answers(
+        self, model: Any, tokenizer: Any, options: Mapping[str, Any], *, batch_size: int = 32
+    ) -> Callable[[], Any]:
+        from ctxzoo.tasks.token_classification.task import TagAnswers
+
+        return partial(TagAnswers, model, tokenizer, batch_size=batch_size)
+
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         check_input(options, "text", problem_options["text"])
 
         from ctxzoo.data.text_columns import TEXT_COLUMNS
-        from ctxzoo.tasks.token_classification.task import TagAnswers, stream_conll_sentences
+        from ctxzoo.tasks.token_classification.task import stream_conll_sentences
 
-        model, tokenizer = options.saved.load()
-        answers = TagAnswers(model.to(get_device(options)), tokenizer, batch_size=options.batch_size)
+        answers = self.prepare_answers(*load_model(options), problem_options, batch_size=options.batch_size)()
         if options.file is None:
-            for word in answers.tag_and_count([tokenizer.split_into_words(problem_options["text"])])[0]:
+            for word in answers.tag_and_count([answers.tokenizer.split_into_words(problem_options["text"])])[0]:
                 print(f"{word['word']}\t{word['tag']}\t{word['score']:.4f}")
             return
         rows = stream_conll_sentences(options.file, options.format)

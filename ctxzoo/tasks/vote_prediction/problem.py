@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import math
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,8 @@ from ctxzoo.tasks.commands import (
     Option,
     TaskCommands,
     answer_file,
-    get_device,
     get_scoring_arguments,
+    load_model,
     report_written_answers,
 )
 from ctxzoo.tasks.vote_prediction import experiments
@@ -252,6 +253,23 @@ class VotePrediction(Problem, TaskCommands):
             options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **problem_options
         )
 
+    def prepare_answers(
+        self, model: Any, tokenizer: Any, options: Mapping[str, Any], *, batch_size: int = 32
+    ) -> Callable[[], Any]:
+        """Return a function that builds the `VoteAnswers` to rows, by `predict_options`; files it names are read."""
+        from ctxzoo.tasks.vote_prediction.prediction import VoteAnswers, collect_known_votes
+        from ctxzoo.tasks.vote_prediction.reader import read_bill_texts, read_votes
+
+        columns = _build_vote_columns(options)
+        texts, known = options.get("texts"), options.get("known")
+        return partial(
+            VoteAnswers,
+            model,
+            columns,
+            texts=None if texts is None else read_bill_texts(Path(texts), columns),
+            known=None if known is None else collect_known_votes(known, read_votes(known, columns=columns), model),
+        )
+
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         """Print or write predicted votes on bills, by the options of `predict` on the command line."""
         text, bill, points = (problem_options[name] for name in ("text", "bill", "ideal_points"))
@@ -271,21 +289,13 @@ class VotePrediction(Problem, TaskCommands):
             raise ValueError(f"--text is {text!r}; expected what the bill says")
 
         from ctxzoo.models.ops_vote import NEW_BILL
-        from ctxzoo.tasks.vote_prediction.prediction import VoteAnswers, collect_known_votes
-        from ctxzoo.tasks.vote_prediction.reader import read_bill_texts, read_votes
 
-        columns = _build_vote_columns(problem_options)
-        model: Any = options.saved.load()[0]
-        model.to(get_device(options))
-        texts = None if problem_options["texts"] is None else read_bill_texts(Path(problem_options["texts"]), columns)
-        source = problem_options["known"]
-        known_votes = {} if source is None else collect_known_votes(source, read_votes(source, columns=columns), model)
+        answers = self.prepare_answers(*load_model(options), problem_options)()
         if options.file is not None:
-            answers = VoteAnswers(model, columns, texts=texts, known=known_votes)
-            report_written_answers(
-                options, format_count(answer_file(options, answers, columns=columns.names), "predictions")
-            )
+            number = answer_file(options, answers, columns=answers.columns.names)
+            report_written_answers(options, format_count(number, "predictions"))
             return
+        source, known_votes, texts = problem_options["known"], answers.known, answers.texts
         if bill is None and len(known_votes) > 1:
             raise ValueError(
                 f"--known {source} has votes on {len(known_votes):,} bills; say which with --bill, or give one"
@@ -294,7 +304,7 @@ class VotePrediction(Problem, TaskCommands):
         if known_votes and on_bill is None:
             raise ValueError(f"--known {source} has no vote on the bill {bill!r}")
         said = text if text is not None or texts is None else texts.get(bill)
-        found = model.predict_votes(said, NEW_BILL if bill is None else bill, on_bill)
+        found = answers.model.predict_votes(said, NEW_BILL if bill is None else bill, on_bill)
         for name, yea in found:
             print(f"{yea:.4f}  {name}")
 

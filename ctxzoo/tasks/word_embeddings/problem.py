@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from ctxzoo.tasks.commands import (
     TaskCommands,
     answer_file,
     check_input,
-    get_device,
+    load_model,
     parse_positive_number,
     report_written_answers,
 )
@@ -190,20 +191,28 @@ class WordEmbeddings(Problem, TaskCommands):
         given = {name: value for name, value in problem_options.items() if value is not None}
         return evaluate(options.checkpoint, options.dataset, options.split, data_dir=options.data_dir, **given)
 
+    def prepare_answers(
+        self, model: Any, tokenizer: Any, options: Mapping[str, Any], *, batch_size: int = 32
+    ) -> Callable[[], Any]:
+        """Return a function that builds the `MaskAnswers` to texts, by `predict_options`."""
+        from ctxzoo.tasks.word_embeddings.prediction import MaskAnswers
+
+        filler = self.card.build_pipeline(model, tokenizer, device=model.device)
+        return partial(MaskAnswers, filler, text_column=options.get("text_column"), batch_size=batch_size)
+
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         """Print or write the words predicted for masks, by the options of `predict` on the command line."""
         check_input(options, "text", problem_options["text"])
 
         from ctxzoo.data.text_columns import TEXT_COLUMNS
-        from ctxzoo.tasks.word_embeddings.prediction import MaskAnswers, fill_masks
+        from ctxzoo.tasks.word_embeddings.prediction import fill_masks
 
-        filler = self.card.load_pipeline(options.saved, device=get_device(options))
+        answers = self.prepare_answers(*load_model(options), problem_options, batch_size=options.batch_size)()
         if options.file is None:
-            for word in fill_masks(filler, [problem_options["text"]])[0]:
+            for word in fill_masks(answers.filler, [problem_options["text"]])[0]:
                 print(json.dumps(word, ensure_ascii=False))
             return
         columns = problem_options["text_column"] or TEXT_COLUMNS[:1]
-        answers = MaskAnswers(filler, text_column=problem_options["text_column"], batch_size=options.batch_size)
         report_written_answers(
             options, f"words for {format_count(answer_file(options, answers, columns=columns), 'texts')}"
         )
