@@ -3,6 +3,7 @@
 # `make test-all`: the same and the slow tests; those of real data too, from the folder that CTXZOO_DATA names.
 # `make slow`: the slow tests alone. `make data`: those of real data alone.
 # `make notebooks`: run every notebook in a kernel of its own, and store what it prints and draws.
+# `make site`: the pages as a site with a search, in build/site; a link that leads nowhere is an error.
 # `make house`: files and lines of the parts, and how often a training is described in the older ways.
 # `make resolve`: whether the versions of constraints.txt can be installed with every supported Python.
 # `make constraints`: write constraints.txt anew, with the versions that it has wherever they still fit.
@@ -22,7 +23,7 @@ ifndef OMP_WAIT_POLICY
 export GOMP_SPINCOUNT ?= 1000
 endif
 
-.PHONY: help demo check test test-all slow data lint docs notebooks house resolve constraints clean
+.PHONY: help demo check test test-all slow data lint docs notebooks site house resolve constraints clean
 
 help:
 	@grep -E '^# `' Makefile | sed 's/^# //'
@@ -65,6 +66,10 @@ docs: $(INSTALLED)
 
 notebooks: $(INSTALLED)
 	$(BIN)/python -m reports.notebooks
+
+site: $(INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "$(BIN)/python -m http.server --directory build/site    shows it at http://localhost:8000"
 
 house: $(INSTALLED)
 	@$(BIN)/python -m reports.house

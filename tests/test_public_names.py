@@ -15,6 +15,7 @@ import lightning
 import pytest
 
 import ctxzoo.tasks
+from reports.site import build_reference, list_public_packages
 from tests.support.pages import run_examples
 from tests.support.subprocesses import REPOSITORY_ROOT, run_python
 
@@ -105,35 +106,14 @@ def test_every_problem_exports_its_data_its_task_and_evaluate(name: str) -> None
     assert parameters["tokenizer"].kind is inspect.Parameter.KEYWORD_ONLY
 
 
-@each_package
-def test_every_name_stands_on_the_page_and_says_what_it_does(name: str) -> None:
-    package = import_module(name)
-    heading = f"## `{name}`\n"
-    text = API_PAGE.read_text(encoding="utf-8")
-    assert heading in text
-    section = text.partition(heading)[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| `(\w+)", section, flags=re.MULTILINE)
-    assert sorted(rows) == sorted(package.__all__)
-    for exported in set(package.__all__) - {"ARCHITECTURES", "__version__"}:
-        assert getattr(package, exported).__doc__, exported
-
-
-@each_package
-def test_signatures_of_the_page_are_those_of_the_functions(name: str) -> None:
-    """What the page writes as `name(a, b, c=…)` has these parameters and defaults, in this order."""
-    package = import_module(name)
-    section = API_PAGE.read_text(encoding="utf-8").partition(f"## `{name}`\n")[2].partition("\n## ")[0]
-    written = dict(re.findall(r"^\| `(\w+)\(([^`]*)\)`", section, flags=re.MULTILINE))
-    functions = {one for one in package.__all__ if inspect.isfunction(getattr(package, one))}
-    assert functions <= set(written)  # a class may say how it is made
-    for function, arguments in written.items():
-        assert arguments == _arguments(inspect.signature(getattr(package, function))), function
-
-
-def _arguments(signature: inspect.Signature) -> str:
-    """The parameters and their defaults, without types."""
-    plain = [one.replace(annotation=inspect.Parameter.empty) for one in signature.parameters.values()]
-    return str(inspect.Signature(plain))[1:-1]
+def test_every_name_stands_in_the_reference_and_says_what_it_does() -> None:
+    assert set(PACKAGES) < set(list_public_packages())
+    reference = build_reference()
+    for package in map(import_module, list_public_packages()):
+        names = re.findall(r"^::: (\S+)$", reference[f"api/{package.__name__}.md"], flags=re.MULTILINE)
+        assert names == [f"{package.__name__}.{exported}" for exported in package.__all__]
+        for exported in set(package.__all__) - {"ARCHITECTURES", "__version__"}:
+            assert getattr(package, exported).__doc__, exported
 
 
 @pytest.mark.slow

@@ -132,7 +132,7 @@ class RowChecks:
     """Checks of the rows of some data: a bad row is an error, or left out where the user asked for that.
 
     Args:
-        where: Name of the data in error messages.
+        location: Name of the data in error messages.
         number: Number of rows.
         rows: (rows,) names of the rows in messages; default: their numbers, from 0. Rows keep theirs when others are
             left out.

@@ -91,8 +91,8 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
             bag_of_words: (B, V) counts of the words of each bill, floats; every kind takes the number of bills from it,
                 but only cdl reads the counts.
             bill_ids: (B,) ids of the bills, 0..D - 1; -1 for a new bill, which only cdl allows; default: all are new.
-            votes: (B, U) known votes: 1 yea, 0 nay, NaN unknown; default: none. autorec, cdae and the network read
-            them.
+            votes: (B, U) known votes: 1 yea, 0 nay, NaN unknown; default: none. autorec, cdae and the network
+                read them.
             labels: (B, U) votes to predict in the same code; NaN is ignored.
             output_attentions, output_hidden_states: Accepted as in other models, but without effect: there are none.
 

@@ -300,9 +300,18 @@ def evaluate_histories(
     `ctxzoo.tasks.session_recommendation.evaluate`.
 
     Args:
-        checkpoint, dataset, split, tokenizer, data_dir, user_column, item_column, time_column, max_length, ties, at,
-            batch_size, precision, accelerator, progress: as there, with events in the place of items and histories in
-            that of sessions.
+        checkpoint: Checkpoint to score, a folder or Hub id, or a loaded model.
+        dataset: Data to score on: a Hub id, folder or file, or "sample" (generated histories).
+        split: Name of the split, such as "test".
+        tokenizer: None; accepted for uniformity, since histories have no tokenizer.
+        data_dir, user_column, item_column, time_column: Folder of datasets, and names of the user, event and time
+            columns, as in `HistoryDataModule`.
+        max_length: Largest number of previous events that a prediction reads; default: as in training.
+        ties: Rank of the target among events with the same score: "pessimistic", the last; "optimistic", the first.
+        at: Lengths k of further lists that are scored, such as (5, 50).
+        batch_size, precision, accelerator: Number of examples in a batch, precision (such as "32-true") and kind of
+            device (such as "cpu"), as Lightning takes them.
+        progress: Whether a progress bar is shown.
 
     Returns:
         `recall_at_1`, `recall_at_5`, `recall_at_20`, `mrr_at_20` and `ndcg_at_20` in percent, the same at `at`, and

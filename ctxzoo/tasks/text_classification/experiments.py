@@ -355,7 +355,7 @@ def replace_with_text_baseline(
         experiment: Experiment whose data and training settings the baseline shares.
         variant, row: Name of the text baseline's variant, and the name under which results files report it.
         values: Settings of the model, by field of `TextModel`, which the variant's own override.
-        last: Settings of the model that override those of the variant.
+        overrides: Settings of the model that override those of the variant.
     """
     values = {**values, **get_variant_fields(ARCHITECTURE, variant), **overrides}
     return replace(experiment, model=TextModel(architecture=ARCHITECTURE, variant=variant, row=row, **values))

@@ -1,0 +1,1 @@
+"""One training from settings to results, and many side by side."""
