@@ -19,7 +19,7 @@ import ctxzoo
 from ctxzoo.cli.data import add_data_commands
 from ctxzoo.cli.printing import print_table
 from ctxzoo.cli.train import add_problem_parsers, parse_train_options
-from ctxzoo.data.files import DATA_SUFFIXES, check_output_file, refuse_output_among_inputs
+from ctxzoo.data.files import DATA_SUFFIXES, HUB_VARIABLE, check_output_file, refuse_output_among_inputs
 from ctxzoo.data.notices import format_error_on_one_line, format_error_with_row_hint
 from ctxzoo.data.pipes import BY_CONTENT, KINDS, OPTIONS, replace_pipes_by_files
 from ctxzoo.data.reading_notes import collect_reading_notes, get_reading_notes
@@ -153,6 +153,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("repo", metavar="USER/NAME")
     sub.add_argument("--private", action="store_true", help="make a new repository private")
     sub.add_argument("--revision", help="branch; default: the main one")
+    sub.add_argument("--tag", help="a new name for the commit, to load it by: USER/NAME@TAG")
     sub.add_argument("--message", help="of the commit")
     sub.add_argument("--replace", action="store_true", help="delete what a repository holds that no ctxzoo wrote")
     sub.add_argument("--license", help="of the weights, for the card, as the Hub names it: apache-2.0")
@@ -186,7 +187,7 @@ def print_info(options: argparse.Namespace) -> int:
     """Print what `ctxzoo info` says of an architecture or a checkpoint; return the exit status."""
     if options.subject in ctxzoo.ARCHITECTURES and not Path(options.subject).exists():
         return _print_architecture_info(ctxzoo.ARCHITECTURES[options.subject])
-    if "/" not in options.subject and not Path(options.subject).exists():
+    if "/" not in options.subject and not Path(options.subject).exists() and HUB_VARIABLE not in os.environ:
         raise ValueError(
             f"{options.subject!r} is neither an architecture ({', '.join(ctxzoo.ARCHITECTURES)}) nor a checkpoint "
             "folder nor a Hub id (user/name)"
@@ -201,9 +202,11 @@ def evaluate_checkpoint(options: argparse.Namespace) -> int:
     from ctxzoo.results.environment import get_library_versions
     from ctxzoo.tasks.commands import write_json
 
-    card, _ = open_checkpoint(options.checkpoint)
+    name = options.checkpoint
+    card, saved = open_checkpoint(name)
     problem_options = _select_problem_options("evaluate", options, card)
     _set_num_threads(options)
+    options.checkpoint = str(saved.folder)  # of a Hub id, where it is cached
     scores = get_problem(card.name).evaluate(options, problem_options)
     rows = [
         [
@@ -212,13 +215,13 @@ def evaluate_checkpoint(options: argparse.Namespace) -> int:
         ]
         for name, value in _sort_metrics(scores, card).items()
     ]
-    print_table(["metric", options.split], rows, title=f"{options.checkpoint} on {options.dataset}")
+    print_table(["metric", options.split], rows, title=f"{name} on {options.dataset}")
     labels = getattr(options, "labels", None)  # scores of each label, which classifiers of texts have
     for one in [] if labels is None else build_label_tables(labels, options.split):
         print_table(one.rows[0], one.rows[1:], title=one.title)
     if options.output is not None:
         content = {
-            "checkpoint": options.checkpoint,
+            "checkpoint": name,
             "dataset": options.dataset,
             "split": options.split,
             **problem_options,
@@ -289,6 +292,7 @@ def push_to_hub(options: argparse.Namespace) -> int:
         options.repo,
         private=options.private,
         revision=options.revision,
+        tag=options.tag,
         message=options.message,
         replace=options.replace,
         licence=options.license,
@@ -312,7 +316,10 @@ def verify_checkpoint_folder(options: argparse.Namespace) -> int:
         return FAILED
     if verified.packed:
         saved = f"saved with {verified.release}" if verified.release else "its card names no release"
-        print(f"{verified.name}: whole and packed, and its code is that of ctxzoo {ctxzoo.__version__} ({saved})")
+        count = verified.listed
+        hashes = f"{count} files have the hashes that its card lists" if count else "its card lists no hashes"
+        release = f"its code is that of ctxzoo {ctxzoo.__version__} ({saved}; {hashes})"
+        print(f"{verified.name}: whole and packed, and {release}")
     else:
         print(
             f"{verified.name}: whole, without code: it loads where ctxzoo is installed, as {ctxzoo.__version__} is here"

@@ -41,6 +41,7 @@ SWAP_SECONDS = 1.0  # far longer than two renames take
 _SWAP_LOCK = "lock"
 LEFTOVER_SECONDS = 24 * 3600  # far longer than any build takes
 _PART = r"[A-Za-z0-9_][\w.-]*"
+HUB_VARIABLE = "CTXZOO_HUB"  # names the user of checkpoints on the Hub that are named without one
 _HUB_ID = re.compile(rf"{_PART}(?:/{_PART})?")
 
 
@@ -349,12 +350,13 @@ def refuse_output_among_inputs(path: Path, option: str, inputs: Iterable[str | P
             )
 
 
-def refuse_missing_path(name: str, kind: str) -> None:
+def refuse_missing_path(name: str, kind: str, *, revision: str | None = None) -> None:
     """Raise FileNotFoundError within seconds if what the user named is neither a path nor on the Hub.
 
     Args:
         name: Path or Hub id, as the user typed it.
         kind: Kind of thing that was expected, such as "checkpoint", for the error message.
+        revision: Branch, tag or commit on the Hub; default: the main branch.
 
     Raises:
         FileNotFoundError: it neither exists as a path nor has the form of a Hub id; it is a name that is on no hub, or
@@ -371,7 +373,7 @@ def refuse_missing_path(name: str, kind: str) -> None:
         )
     if Path(name).suffix.lower() in FILE_SUFFIXES:
         raise FileNotFoundError(f"there is no {kind} {name!r}: no such file")
-    if not _is_in_hub_cache(name) and not is_hub_reachable():
+    if not _is_in_hub_cache(name, revision) and not is_hub_reachable():
         from huggingface_hub import constants
 
         raise FileNotFoundError(
@@ -380,11 +382,11 @@ def refuse_missing_path(name: str, kind: str) -> None:
         )
 
 
-def _is_in_hub_cache(name: str) -> bool:
+def _is_in_hub_cache(name: str, revision: str | None) -> bool:
     """Whether the Hub need not be asked for the model `name`: it is in the cache, or the Hub is off."""
     from huggingface_hub import constants, try_to_load_from_cache
 
-    return constants.HF_HUB_OFFLINE or isinstance(try_to_load_from_cache(name, "config.json"), str)
+    return constants.HF_HUB_OFFLINE or isinstance(try_to_load_from_cache(name, "config.json", revision=revision), str)
 
 
 def is_hub_reachable() -> bool:

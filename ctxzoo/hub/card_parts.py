@@ -20,6 +20,8 @@ HEADING = "| setting | value |"
 URL_VARIABLE = "CTXZOO_URL"
 SOURCE_URL = ""  # of the git repository, once it is public; the variable goes before it
 _URL = re.compile(r"https://[\w.-]+(:\d+)?(/[\w.~-]+)+/?")
+_CODE_SECTION = re.compile(r"^## Code\n.*?(?=^## |\Z)", flags=re.MULTILINE | re.DOTALL)
+_HASH_ROW = re.compile(r"^\| ([\w.-]+) \| `([0-9a-f]+)` \|$", flags=re.MULTILINE)
 _SAVED = re.compile(r"^Saved with ctxzoo (\S+)\. ", flags=re.MULTILINE)
 
 
@@ -119,6 +121,17 @@ def parse_release(card: str) -> str | None:
     """Return the release of ctxzoo that a card names, or None."""
     found = _SAVED.search(card)
     return found.group(1) if found else None
+
+
+def replace_code_section(card: str, text: str) -> str:
+    """Return the card with `text` as its section on the code, if it has one."""
+    return _CODE_SECTION.sub(lambda _: f"## Code\n\n{text}\n\n", card, count=1)
+
+
+def parse_file_hashes(card: str) -> dict[str, str]:
+    """Return file name to the first digits of its SHA-256, as the section on the code lists them; empty without."""
+    section = _CODE_SECTION.search(card)
+    return {} if section is None else dict(_HASH_ROW.findall(section[0]))
 
 
 def describe_installation() -> str:

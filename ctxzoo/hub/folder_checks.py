@@ -11,7 +11,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 
 from ctxzoo.data.notices import format_error_on_one_line
-from ctxzoo.hub.card_parts import parse_release
+from ctxzoo.hub.card_parts import parse_file_hashes, parse_release
 from ctxzoo.hub.folder_files import (
     CARD,
     CONFIG,
@@ -19,6 +19,7 @@ from ctxzoo.hub.folder_files import (
     WEIGHTS,
     CheckpointFolderError,
     check_file_names,
+    compute_sha256,
     describe_code_differences,
     drop_unused_tokenizer,
     has_packed_code,
@@ -55,18 +56,21 @@ def check_checkpoint_folder(folder: str | Path) -> list[str]:
     return names
 
 
-def check_checkpoint_files(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
+def check_checkpoint_files(
+    folder: Path, shapes: Mapping[str, tuple[int, ...]], hashes: Mapping[str, str] | None = None
+) -> None:
     """Check the content of a checkpoint's files, without running any code in them.
 
     Args:
         folder: Folder with all files of a checkpoint, but perhaps without the weights.
         shapes: Shapes of the weights by name.
+        hashes: SHA-256 by name of files that the folder does not hold whole; default: it holds all.
 
     Raises:
         CheckpointFolderError: the first of these that holds: unreadable config.json; tensors that are not those of the
             configuration; of a folder that holds code or names some, Python files that are not those of the installed
             release (each is named), or an incomplete auto_map; a tokenizer that cannot be read, or whose ids lie
-            outside the model's tables.
+            outside the model's tables; a file that is not the one whose hash the card lists.
     """
     architecture, content = read_architecture(folder)
     config = read_config(folder)
@@ -77,6 +81,7 @@ def check_checkpoint_files(folder: Path, shapes: Mapping[str, tuple[int, ...]]) 
         _check_code_references(folder, build_code_references(architecture, head))
     if architecture.tokenizer_class is not None:
         _check_tokenizer(folder, architecture.tokenizer_class, config)
+    _check_file_hashes(folder, hashes or {})
 
 
 def read_architecture(folder: Path) -> tuple[Architecture, dict[str, Any]]:
@@ -242,6 +247,22 @@ def _check_packed_code(folder: Path, architecture: Architecture) -> None:
             f"{folder}: the code is not that of the installed release, {version()}: {'; '.join(differences)}. "
             "`ctxzoo pack` writes the checkpoint with the code of this release; or use the one it was saved with"
             f"{f', {saved}' if saved else ''}"
+        )
+
+
+def _check_file_hashes(folder: Path, hashes: Mapping[str, str]) -> None:
+    """Raise CheckpointFolderError for files other than those that the card lists; `hashes` are known without them."""
+    listed = parse_file_hashes((folder / CARD).read_text(encoding="utf-8"))
+    found = {name: hashes.get(name) or compute_sha256(folder / name) for name in listed if (folder / name).is_file()}
+    differences = [
+        f"{name} has sha256 {found[name][: len(digits)]}, and the card lists {digits}"
+        for name, digits in listed.items()
+        if name in found and not found[name].startswith(digits)
+    ]
+    if differences:
+        raise CheckpointFolderError(
+            f"{folder}: {join_first_names(differences, '; ')}. It was changed after the card was written: get the "
+            "checkpoint again; if the change is yours, `ctxzoo pack` writes it with a new list"
         )
 
 

@@ -1,14 +1,13 @@
 """The code of a checkpoint folder, with which it loads where ctxzoo is not installed: added, or removed.
 
 A folder without code holds weights, configuration, tokenizer and card, and loads with ctxzoo. A packed folder also
-holds the files of the package that its model needs, named by its configuration and tokenizer, and by its card with
-their hashes.
+holds the files of the package that its model needs, named by its configuration and tokenizer, and its card lists the
+hashes of all files but the scores and itself.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxzoo.data.files import atomic_folder, path_exists
-from ctxzoo.hub.card_parts import describe_release, format_card_table
+from ctxzoo.hub.card_parts import describe_release, format_card_table, replace_code_section
 from ctxzoo.hub.folder_checks import build_code_references, check_checkpoint_folder, find_head_class, read_architecture
 from ctxzoo.hub.folder_files import (
     CARD,
@@ -24,6 +23,7 @@ from ctxzoo.hub.folder_files import (
     CONFIG,
     HUB_FILES,
     REFERENCES,
+    SCORE_FILE,
     TOKENIZER_FILES,
     CheckpointFolderError,
     check_file_names,
@@ -39,10 +39,10 @@ WITHOUT_CODE = (
     "them apart."
 )
 PACKED = (
-    "These files are those of that release, byte for byte. `ctxzoo verify FOLDER` or `ctxzoo verify USER/NAME`\n"
-    "compares them with an installed one before they are trusted."
+    "The Python files are those of that release, byte for byte. `ctxzoo verify FOLDER` or `ctxzoo verify USER/NAME`\n"
+    "compares them with an installed one before they are trusted, and all files with this list."
 )
-_SECTION = re.compile(r"^## Code\n.*?(?=^## |\Z)", flags=re.MULTILINE | re.DOTALL)
+HASH_DIGITS = 16  # of a SHA-256, in the card
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,10 @@ def add_code_files(folder: Path) -> AddedCode:
         shutil.copyfile(source, folder / name)
     for name, entries in build_code_references(architecture, find_head_class(architecture, content, folder)).items():
         _write_code_references(folder / name, entries)
-    _rewrite_card(folder, add_code_section((folder / CARD).read_text(encoding="utf-8"), files))
+    others = {CARD, *HUB_FILES}
+    listed = [name for name in list_checkpoint_files(folder) if name not in others and not SCORE_FILE.fullmatch(name)]
+    hashes = {name: compute_sha256(folder / name) for name in listed}
+    _rewrite_card(folder, add_code_section((folder / CARD).read_text(encoding="utf-8"), hashes))
     return AddedCode(len(files), sum(path.read_text(encoding="utf-8").count("\n") for path in files.values()))
 
 
@@ -124,27 +127,21 @@ def remove_code_files(folder: Path) -> None:
     _rewrite_card(folder, remove_code_section((folder / CARD).read_text(encoding="utf-8")))
 
 
-def add_code_section(card: str, files: Mapping[str, Path]) -> str:
+def add_code_section(card: str, hashes: Mapping[str, str]) -> str:
     """Return a card whose section on code, if it has one, names the release and the hashes of files.
 
     Args:
         card: Text of a card.
-        files: Paths of the packed code files by name, as `list_code_files` returns them.
+        hashes: SHA-256 in hex by the name of a file.
     """
-    table = format_card_table(
-        ["file", "sha256"], [[name, f"`{compute_sha256(path)[:16]}`"] for name, path in files.items()]
-    )
-    return _replace_code_section(card, f"{describe_release()} {PACKED}\n\n{table}")
+    rows = [[name, f"`{digits[:HASH_DIGITS]}`"] for name, digits in hashes.items()]
+    table = format_card_table(["file", "sha256, first digits"], rows)
+    return replace_code_section(card, f"{describe_release()} {PACKED}\n\n{table}")
 
 
 def remove_code_section(card: str) -> str:
     """Return a card whose section on code, if it has one, says that the folder holds none."""
-    return _replace_code_section(card, WITHOUT_CODE)
-
-
-def _replace_code_section(card: str, text: str) -> str:
-    """Return the card with `text` as its section on the code."""
-    return _SECTION.sub(lambda _: f"## Code\n\n{text}\n\n", card, count=1)
+    return replace_code_section(card, WITHOUT_CODE)
 
 
 def _rewrite_card(folder: Path, card: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import tempfile
+import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from huggingface_hub import (
     CommitOperationDelete,
     HfApi,
     ModelCard,
+    constants,
     get_token,
     hf_hub_download,
 )
@@ -37,14 +39,16 @@ from ctxzoo.hub.folder_files import (
     join_first_names,
     read_json_object,
 )
+from ctxzoo.hub.listing import describe_listing_differences, list_repository_files
 from ctxzoo.hub.packing import add_code_files, copy_files, remove_code_section
-from ctxzoo.hub.repository import HubError, convert_request_errors
+from ctxzoo.hub.repository import HubError, convert_request_errors, is_connection_error
 from ctxzoo.models.registration import MODEL_TYPE_PREFIX
 
 logger = logging.getLogger(__name__)
 
 _REPO_ID = re.compile(r"[\w.-]+/[\w.-]+")
 WRITTEN = frozenset({CONFIG, WEIGHTS, CARD, *TOKENIZER_FILES})
+TRIES = 3  # of a commit to a Hub that does not answer, or fails itself
 
 
 def push_folder(
@@ -53,6 +57,7 @@ def push_folder(
     *,
     private: bool = False,
     revision: str | None = None,
+    tag: str | None = None,
     message: str | None = None,
     replace: bool = False,
     licence: str | None = None,
@@ -61,15 +66,17 @@ def push_folder(
     """Check a checkpoint folder and upload it as one commit; the repository then holds these files and no others.
 
     A copy of the folder is checked, and the copy is sent: what changes in the folder meanwhile is not. The copy of a
-    folder without code gets the code of this release (see `packing`). The repository is made where it is missing. The
-    snippets of the card in the folder get the repository's name, so that its card and that of the repository differ in
-    what they say of the code alone. Of a checkpoint of a user's own data a warning says what of the data it holds.
+    folder without code gets the code of this release (see `packing`). The repository is made where it is missing. What
+    the Hub then lists, sizes and hashes, is compared with what was sent. The snippets of the card in the folder get the
+    repository's name, so that its card and that of the repository differ in what they say of the code alone. Of a
+    checkpoint of a user's own data a warning says what of the data it holds.
 
     Args:
         folder: Checkpoint folder, written by `write_checkpoint_folder`.
         repo_id: Repository on the Hub, "user-or-organisation/name".
         private: Whether a repository that is created is private; an existing one stays as it is.
         revision: Branch to push to, created where it is missing; default: the main branch.
+        tag: Name for the commit, a new one, by which it can be loaded later; default: none.
         message: Commit message.
         replace: Whether files of the repository that ctxzoo did not write may be deleted.
         licence, language: Licence of the weights and language of the texts for the card; default: those that it names
@@ -81,8 +88,9 @@ def push_folder(
     Raises:
         CheckpointFolderError: the folder is not fit to be published; nothing is sent.
         ValueError: `repo_id` is no repository's name.
-        FileExistsError: the repository holds something that no ctxzoo wrote; nothing is sent.
-        HubError: no token, no network, no permission, or another refusal.
+        FileExistsError: the repository holds something that no ctxzoo wrote, or has that tag; nothing is sent.
+        HubError: no token, no network, no permission, or another refusal; something else was committed meanwhile; what
+            the Hub lists is not what was sent.
     """
     folder = Path(folder)
     packed = has_packed_code(folder)
@@ -103,26 +111,82 @@ def push_folder(
             api.create_repo(repo_id, private=private, exist_ok=True)
             if revision is not None:
                 api.create_branch(repo_id, branch=revision, exist_ok=True)
+            if tag is not None:
+                _check_tag_is_new(api, repo_id, tag)
             head = api.model_info(repo_id, revision=revision)
             remote_names = [file.rfilename for file in head.siblings or []]
             if not replace:
                 _check_repository_is_ctxzoo(repo_id, head.sha, remote_names)
             named_card = set_repo_id(card, repo_id)
             (copy / CARD).write_text(named_card, encoding="utf-8")
-            write_atomically(folder / CARD, (named_card if packed else remove_code_section(named_card)).encode())
             upload_names = [name for name in files if name not in HUB_FILES]
             left_behind = [name for name in remote_names if name not in {*upload_names, *HUB_FILES}]
-            commit = api.create_commit(
+            commit = _create_commit(
+                api,
                 repo_id,
                 [
                     *(CommitOperationAdd(name, copy / name) for name in upload_names),
                     *(CommitOperationDelete(name, is_folder=False) for name in left_behind),
                 ],
                 revision=revision,
-                commit_message=message or f"Upload {folder.name} with ctxzoo",
-                parent_commit=head.sha,  # what is deleted is what was looked at
+                message=message or f"Upload {folder.name} with ctxzoo",
+                parent=str(head.sha),
             )
-    return str(commit.commit_url)
+            _check_arrival(api, repo_id, commit, copy, upload_names)
+            write_atomically(folder / CARD, (named_card if packed else remove_code_section(named_card)).encode())
+            if tag is not None:
+                api.create_tag(repo_id, tag=tag, revision=commit)
+    return f"{constants.ENDPOINT}/{repo_id}/commit/{commit}"
+
+
+def _create_commit(
+    api: HfApi,
+    repo_id: str,
+    operations: Sequence[CommitOperationAdd | CommitOperationDelete],
+    *,
+    revision: str | None,
+    message: str,
+    parent: str,
+) -> str:
+    """Return the id of a commit with these operations, whose parent is the commit that was looked at.
+
+    Where the Hub fails it is tried again; a commit whose answer alone was lost counts.
+    """
+    for trial in range(TRIES):
+        try:
+            return api.create_commit(
+                repo_id, operations, commit_message=message, revision=revision, parent_commit=parent
+            ).oid
+        except Exception as error:
+            failed = isinstance(error, HfHubHTTPError) and error.response.status_code >= 500
+            if trial == TRIES - 1 or not (failed or is_connection_error(error)):
+                raise
+        time.sleep(2**trial)
+        head = api.model_info(repo_id, revision=revision)
+        if head.sha != parent:
+            return str(head.sha)
+    raise AssertionError("the last trial returns or raises")
+
+
+def _check_arrival(api: HfApi, repo_id: str, commit: str, folder: Path, names: Collection[str]) -> None:
+    """Raise HubError unless the Hub lists the files of a folder, and no others, in a commit."""
+    listed = list_repository_files(api.model_info(repo_id, revision=commit, files_metadata=True))
+    differences = describe_listing_differences(folder, names, listed)
+    differences += [f"{name} is there too" for name in listed if name not in {*names, *HUB_FILES}]
+    if differences:
+        raise HubError(
+            f"{repo_id}@{commit} is not what was sent: {join_first_names(differences, '; ')}; push again, and if it "
+            "stays so, delete that file or the repository on the Hub first"
+        )
+
+
+def _check_tag_is_new(api: HfApi, repo_id: str, tag: str) -> None:
+    """Raise FileExistsError if a repository has a tag of this name."""
+    found = next((one for one in api.list_repo_refs(repo_id).tags if one.name == tag), None)
+    if found is not None:
+        raise FileExistsError(
+            f"{repo_id} has a tag {tag} already, of the commit {found.target_commit[:12]}; choose another name"
+        )
 
 
 @contextmanager
@@ -214,6 +278,14 @@ def _explain_upload_errors(repo_id: str) -> Iterator[None]:
     try:
         with convert_request_errors(repo_id):
             yield
+    except RuntimeError as error:
+        if not str(error).startswith("Error while uploading"):  # as the client says of a file
+            raise
+        cause = "" if error.__cause__ is None else f" ({format_error_on_one_line(error.__cause__)})"
+        raise HubError(
+            f"{str(error).rstrip('.')}{cause}; {repo_id} is as it was: push again, and what has arrived whole is not "
+            "sent twice"
+        ) from error
     except HfHubHTTPError as error:
         status = error.response.status_code
         reason = error.server_message or format_error_on_one_line(error)
@@ -225,4 +297,10 @@ def _explain_upload_errors(repo_id: str) -> Iterator[None]:
             raise HubError(
                 f"the token may not write to {repo_id} ({reason}); use one with write access to that namespace"
             ) from error
-        raise HubError(f"the Hub refused the upload to {repo_id} with status {status}: {reason}") from error
+        if status in (409, 412):
+            raise HubError(
+                f"{repo_id} was changed while this was sent ({reason}), and is as that change left it; look at it, and "
+                "push again"
+            ) from error
+        advice = "; try again later" if status >= 500 else ""
+        raise HubError(f"the Hub refused the upload to {repo_id} with status {status}: {reason}{advice}") from error

@@ -9,7 +9,6 @@ from typing import Any
 
 from huggingface_hub import hf_hub_download
 
-from ctxzoo.data.files import path_exists, refuse_missing_path
 from ctxzoo.data.notices import hide_weight_progress_bars
 from ctxzoo.hub.folder_checks import (
     build_config,
@@ -19,7 +18,7 @@ from ctxzoo.hub.folder_checks import (
     read_tensor_shapes,
 )
 from ctxzoo.hub.folder_files import CONFIG, ENCODER_FILES, TOKENIZER_FILES, WEIGHTS, check_files_exist, read_json_object
-from ctxzoo.hub.repository import convert_download_errors
+from ctxzoo.hub.repository import convert_download_errors, find_repository
 from ctxzoo.models import Architecture
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
@@ -104,14 +103,19 @@ def load_saved_model(checkpoint: str) -> tuple[ZooPreTrainedModel, Any]:
 def fetch_checkpoint_files(checkpoint: str, *names: str) -> Path:
     """Return a folder with the named files of a checkpoint: its own, or the cache to which they were downloaded.
 
+    Args:
+        checkpoint: Folder, or repository as `find_repository` reads it.
+        names: Names of files.
+
     Raises:
         FileNotFoundError: neither an existing path nor the form of a Hub id.
         HubError: the Hub does not have it, or cannot be reached.
     """
-    folder = Path(checkpoint)
-    if not path_exists(folder):
-        refuse_missing_path(checkpoint, "checkpoint")
-        with convert_download_errors(checkpoint):
-            for name in names:
-                folder = Path(hf_hub_download(checkpoint, name)).parent
-    return folder
+    repository = find_repository(checkpoint)
+    if repository is None:
+        return Path(checkpoint)
+    with convert_download_errors(repository.repo_id):
+        folders = [
+            Path(hf_hub_download(repository.repo_id, name, revision=repository.revision)).parent for name in names
+        ]
+    return folders[-1]

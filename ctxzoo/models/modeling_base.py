@@ -4,16 +4,19 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import torch
+from huggingface_hub import HfApi
 from torch import nn
 from transformers import PreTrainedModel
 from transformers.dynamic_module_utils import custom_object_save, get_class_from_dynamic_module
 
 from .configuration_base import SEVERAL_LABELS, ZooConfig, get_class_reference
+from .ops_card import build_hub_card
 from .ops_execution import refuse_jit_trace
 
 logger = logging.getLogger(__name__)
@@ -207,8 +210,14 @@ class ZooPreTrainedModel(PreTrainedModel):
         Of a class that is derived from one of ours the module is saved too, and the auto_map names it in the place of
         ours: with ctxzoo installed the folder loads as that class with `trust_remote_code=True`. Where there is no
         module to save (a class of a notebook or of `__main__`, or a module with a name of ours), the folder gets no
-        auto_map, and a warning says so.
+        auto_map, and a warning says so. `push_to_hub=True` also calls `push_to_hub`.
         """
+        push_options = None
+        if kwargs.pop("push_to_hub", False):
+            names = ("commit_message", "commit_description", "private", "revision", "create_pr", "tags")
+            push_options = {name: kwargs.pop(name) for name in names if name in kwargs}
+            push_options["token"] = kwargs.get("token")
+            repo_id = kwargs.pop("repo_id", os.path.basename(os.path.abspath(save_directory)))
         if self.zoo_auto_map:
             previous = getattr(self.config, "auto_map", None) or {}
             self.config.auto_map = {**previous, **self.zoo_auto_map}
@@ -236,6 +245,48 @@ class ZooPreTrainedModel(PreTrainedModel):
             super().save_pretrained(save_directory, *args, **kwargs)
         finally:
             own_class._auto_class = auto_class
+        if push_options is not None:
+            self.push_to_hub(repo_id, **push_options)
+
+    def push_to_hub(
+        self,
+        repo_id: str,
+        *,
+        commit_message: str | None = None,
+        commit_description: str | None = None,
+        private: bool | None = None,
+        token: bool | str | None = None,
+        revision: str | None = None,
+        create_pr: bool = False,
+        max_shard_size: int | str | None = "50GB",
+        tags: str | Sequence[str] | None = None,
+    ) -> Any:
+        """Upload the model as transformers does, in one commit, with a card that says what it is and how it is loaded.
+
+        A card that the repository has keeps its text, unless it is that of transformers, which says nothing. The
+        arguments are those of transformers, and so is what is returned, a `CommitInfo`.
+
+        Raises:
+            HfHubHTTPError: The Hub refuses the token or the repository.
+        """
+        api = HfApi(token=token)
+        repo_id = api.create_repo(repo_id, private=private, exist_ok=True).repo_id
+        if revision is not None and not revision.startswith("refs/pr"):
+            api.create_branch(repo_id, branch=revision, exist_ok=True)
+        with tempfile.TemporaryDirectory() as folder:
+            self.save_pretrained(folder, max_shard_size=max_shard_size)
+            if os.path.exists(os.path.join(folder, "generation_config.json")):
+                os.remove(os.path.join(folder, "generation_config.json"))  # transformers makes it of the configuration
+            card = build_hub_card(self, repo_id, tags=[tags] if isinstance(tags, str) else tags or (), token=token)
+            card.save(os.path.join(folder, "README.md"))
+            return api.upload_folder(
+                repo_id=repo_id,
+                folder_path=folder,
+                commit_message=commit_message or "Upload model",
+                commit_description=commit_description,
+                revision=revision,
+                create_pr=create_pr,
+            )
 
     def _has_savable_module(self) -> bool:
         """Return whether the class is defined in a file that can be saved beside those of the architecture."""

@@ -55,9 +55,10 @@ def test_packed_it_is_again_what_a_training_wrote(
 
 def test_the_card_of_a_packed_folder_tells_its_release_and_hashes(whole_checkpoint: Path, without_code: Path) -> None:
     card = (whole_checkpoint / "README.md").read_text()
-    assert f"\n## Code\n\nSaved with ctxzoo {ctxzoo.__version__}. These files are those" in card
-    hashes = dict(re.findall(r"^\| (\w+\.py) \| `(\w{16})` \|$", card, flags=re.MULTILINE))
-    assert hashes == {path.name: compute_sha256(path)[:16] for path in whole_checkpoint.glob("*.py")}
+    assert f"\n## Code\n\nSaved with ctxzoo {ctxzoo.__version__}. The Python files are those" in card
+    hashes = dict(re.findall(r"^\| ([\w.]+) \| `(\w{16})` \|$", card, flags=re.MULTILINE))
+    files = [path for path in whole_checkpoint.iterdir() if path.is_file() and path.name != "README.md"]
+    assert hashes == {path.name: compute_sha256(path)[:16] for path in files}
     plain = (without_code / "README.md").read_text()
     assert "This folder holds no code" in plain
     assert ctxzoo.__version__ not in plain
@@ -114,7 +115,7 @@ def test_verify_says_which_it_saw(
     packed, plain = capsys.readouterr().out.splitlines()
     assert packed == (
         f"{whole_checkpoint}: whole and packed, and its code is that of ctxzoo {ctxzoo.__version__} "
-        f"(saved with {ctxzoo.__version__})"
+        f"(saved with {ctxzoo.__version__}; 23 files have the hashes that its card lists)"
     )
     assert plain == (
         f"{without_code}: whole, without code: it loads where ctxzoo is installed, as {ctxzoo.__version__} is here"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from huggingface_hub import CommitOperationAdd, HfApi, constants
+from huggingface_hub import CommitOperationAdd, HfApi, ModelCard, constants
 
 from ctxzoo.cli.main import main
 from ctxzoo.hub import push as push_module
@@ -15,6 +16,7 @@ from ctxzoo.hub.repository import HubError
 from tests.support import hub_server
 from tests.support.doors import assert_same_as_here, open_all
 from tests.support.hub_server import HubServer, hub_environment
+from tests.support.tiny_checkpoint import tiny_model, tiny_tokenizer
 from tests.support.warm_python import run_warm
 
 REPO = "someone/bidaf-tiny"
@@ -183,9 +185,111 @@ def test_what_came_between_look_and_upload_is_kept(
         return real(card, repo_id)
 
     monkeypatch.setattr(push_module, "set_repo_id", meanwhile)
-    with pytest.raises(HubError, match="A commit has happened since"):
+    with pytest.raises(HubError, match=r"was changed while this was sent \(A commit has happened since.*push again"):
         push_folder(checkpoint, REPO)
     assert here.read_file(REPO, "thesis.txt") == b"years of work"
+
+
+class FirstRequestsFail:
+    """The first requests of a method to paths with such a part fail."""
+
+    def __init__(self, method: str, part: str, fault: str | int, times: int) -> None:
+        self.method, self.part, self.fault, self.times = method, part, fault, times
+
+    def __call__(self, method: str, path: str) -> str | int | None:
+        if method != self.method or self.part not in path or self.times == 0:
+            return None
+        self.times -= 1
+        return self.fault
+
+
+@pytest.mark.parametrize(
+    ("method", "part", "fault"),
+    [("PUT", "/lfs/", "cut"), ("PUT", "/lfs/", 500), ("POST", "/commit/", 503), ("POST", "/commit/", "cut")],
+)
+def test_what_fails_for_a_moment_is_tried_again(
+    here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch, method: str, part: str, fault: str | int
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    here.fault = FirstRequestsFail(method, part, fault, 2)
+    push_folder(checkpoint, REPO)
+    assert here.fault.times == 0
+    assert len(here.commits(REPO)) == 1
+    assert main(["verify", REPO]) == 0
+
+
+def test_a_commit_whose_answer_was_lost_is_not_made_twice(
+    here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    here.fault = FirstRequestsFail("POST", "/commit/", "lost", 1)
+    url = push_folder(checkpoint, REPO)
+    assert [url.rsplit("/", 1)[-1]] == [commit["oid"] for commit in here.commits(REPO)]
+
+
+@pytest.mark.parametrize(
+    ("method", "part", "fault", "message"),
+    [
+        (
+            "PUT",
+            "/lfs/",
+            "cut",
+            f"Error while uploading 'model.safetensors' to the Hub (.*); {REPO} is as it was: push",
+        ),
+        ("PUT", "/lfs/", 403, f"Error while uploading 'model.safetensors' to the Hub (.*); {REPO} is as it was: push"),
+        ("POST", "/commit/", 500, f"refused the upload to {REPO} with status 500: out of order; try again later"),
+        ("POST", "/commit/", 409, f"{REPO} was changed while this was sent .out of order., and is as that change left"),
+    ],
+)
+def test_a_broken_upload_publishes_nothing_and_goes_on_the_next_time(
+    here: HubServer,
+    checkpoint: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    method: str,
+    part: str,
+    fault: str | int,
+    message: str,
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    before = (checkpoint / "README.md").read_bytes()
+    here.fault = FirstRequestsFail(method, part, fault, 100)
+    assert main(["push", str(checkpoint), REPO]) == 2
+    said = capsys.readouterr()
+    assert re.search(message, said.err)
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert here.commits(REPO) == []
+    assert (checkpoint / "README.md").read_bytes() == before
+    here.fault = lambda method, path: None
+    assert main(["push", str(checkpoint), REPO]) == 0
+    assert main(["verify", REPO]) == 0
+
+
+def test_a_file_that_the_hub_keeps_short_is_named(
+    here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = here._store_blob
+
+    def store_short(content: bytes, *, is_lfs: bool) -> hub_server.StoredFile:
+        stored = real(content, is_lfs=is_lfs)
+        if is_lfs:
+            here._blob_path(stored.sha256).write_bytes(content[:-1])
+        return stored
+
+    monkeypatch.setattr(here, "_store_blob", store_short)
+    with pytest.raises(HubError, match=r"is not what was sent: model\.safetensors has [\d,]+ bytes there"):
+        push_folder(checkpoint, REPO)
+
+
+def test_a_tag_names_the_commit_once(here: HubServer, checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["push", str(checkpoint), REPO, "--tag", "v1"]) == 0
+    (first,) = here.commits(REPO)
+    (checkpoint / SCORES).unlink()
+    assert main(["push", str(checkpoint), REPO, "--tag", "v1"]) == 2
+    assert f"{REPO} has a tag v1 already, of the commit {first['oid'][:12]}" in capsys.readouterr().err
+    assert main(["push", str(checkpoint), REPO, "--tag", "v2"]) == 0
+    assert here.read_file(REPO, SCORES, "v1")
+    assert [one["oid"] for one in here.commits(REPO)][1:] == [HfApi().model_info(REPO, revision="v2").sha]
 
 
 def test_no_token(here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,3 +344,23 @@ def test_refusal_is_one_line(
 def test_repository_needs_a_namespace(checkpoint: Path, repo: str) -> None:
     with pytest.raises(ValueError, match="is no repository; expected user-or-organisation/name"):
         push_folder(checkpoint, repo)
+
+
+def test_a_model_pushes_itself_with_a_card_that_says_what_it_is(here: HubServer, tmp_path: Path) -> None:
+    tiny_tokenizer().push_to_hub(REPO)  # its card, if any, is that of transformers
+    tiny_model().push_to_hub(REPO, tags=["tiny"], commit_message="By itself")
+    assert here.commits(REPO)[-1]["message"] == "By itself"
+    card = ModelCard(here.read_file(REPO, "README.md").decode())
+    assert (card.data.pipeline_tag, card.data.library_name) == ("question-answering", "transformers")
+    assert card.data.tags == ["ctxzoo", "bidaf", "tiny"]
+    assert "automatically generated" not in card.text
+    assert f'ctxzoo.pipeline("{REPO}")' in card.text
+    assert "AutoModelForQuestionAnswering" in card.text
+    assert main(["verify", REPO]) == 0
+
+    put(REPO, {"README.md": "---\nlicense: mit\ntags: [mine]\n---\n# Mine\n\nMy words.\n"})
+    tiny_model().save_pretrained(tmp_path / "saved", push_to_hub=True, repo_id=REPO)
+    card = ModelCard(here.read_file(REPO, "README.md").decode())
+    assert card.text.strip() == "# Mine\n\nMy words."
+    assert (card.data.license, card.data.pipeline_tag) == ("mit", "question-answering")
+    assert card.data.tags == ["mine", "ctxzoo", "bidaf"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
@@ -11,6 +12,7 @@ import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.hub.push import push_folder
 from tests.support.hub_server import HubServer
+from tests.support.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer
 
 REPO = "someone/bidaf-tiny"
 
@@ -31,7 +33,7 @@ def test_a_whole_repository_and_its_older_revision(
     said = capsys.readouterr().out
     assert said == (
         f"{REPO}@{commit}: whole and packed, and its code is that of ctxzoo {ctxzoo.__version__} "
-        f"(saved with {ctxzoo.__version__})\n"
+        f"(saved with {ctxzoo.__version__}; 23 files have the hashes that its card lists)\n"
     )
     # Of the weights the head alone was fetched.
     asked = [record for record in here.requests[sent:] if "model.safetensors" in record.path]
@@ -74,6 +76,71 @@ def test_what_is_wrong_is_named_with_repository_and_commit(
     assert f"{REPO}@{here.commits(REPO)[-1]['oid']}" in said
     assert "/tmp" not in said
     assert said.count("\n") == 1
+
+
+def test_weights_of_the_same_shapes_that_were_put_in_their_place_are_found(
+    here: HubServer, checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their hash is that which the Hub lists: they are not downloaded."""
+    push_folder(checkpoint, REPO, tag="v1")
+    answer = ctxzoo.pipeline(REPO)(question=QUESTION, context=CONTEXT)
+    assert answer["answer"] == ask(tiny_model(), tiny_tokenizer())["answer"]
+    weights = bytearray((checkpoint / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    change({"model.safetensors": bytes(weights)})
+    sent = len(here.requests)
+    assert main(["verify", REPO]) == 1
+    said = capsys.readouterr().err
+    assert "model.safetensors has sha256" in said
+    assert "and the card lists" in said
+    assert {one.status for one in here.requests[sent:] if "model.safetensors" in one.path} == {206}
+    (checkpoint / "model.safetensors").write_bytes(weights)
+    assert main(["verify", str(checkpoint)]) == 1
+    assert main(["verify", f"{REPO}@v1"]) == 0
+    assert main(["predict", f"{REPO}@v1", "--question", QUESTION, "--context", CONTEXT]) == 0
+    assert answer["answer"] in capsys.readouterr().out
+
+
+def test_what_arrives_short_is_not_taken(
+    here: HubServer, checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    push_folder(checkpoint, REPO)
+    real = HfApi.hf_hub_download
+
+    def cut(self: HfApi, repo_id: str, name: str, **options: Any) -> str:
+        path = Path(real(self, repo_id, name, **options))
+        if name == "tokenizer.json":
+            path.write_bytes(path.read_bytes()[:-1])
+        return str(path)
+
+    monkeypatch.setattr(HfApi, "hf_hub_download", cut)
+    assert main(["verify", REPO]) == 2
+    assert "arrived damaged: tokenizer.json has " in capsys.readouterr().err
+
+
+def test_a_name_alone_is_of_the_user_that_a_variable_names(
+    here: HubServer,
+    checkpoint: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    push_folder(checkpoint, REPO, tag="v1")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setenv("CTXZOO_HUB", "someone")
+    answer = ctxzoo.pipeline("bidaf-tiny@v1")(question=QUESTION, context=CONTEXT)["answer"]
+    for command in (["predict", "bidaf-tiny", "--question", QUESTION, "--context", CONTEXT], ["info", "bidaf-tiny"]):
+        assert main(command) == 0
+    assert answer in capsys.readouterr().out
+    assert main(["verify", "bidaf-tiny"]) == 0
+    assert capsys.readouterr().out.startswith(f"{REPO}@")
+    monkeypatch.chdir(tmp_path)  # a folder of that name wins
+    assert main(["verify", "bidaf-tiny"]) == 0
+    assert capsys.readouterr().out.startswith("bidaf-tiny: ")
+    monkeypatch.setenv("CTXZOO_HUB", "some/one")
+    assert main(["verify", "another"]) == 2
+    assert "CTXZOO_HUB is 'some/one'; expected the name of a user" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

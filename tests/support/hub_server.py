@@ -1,7 +1,7 @@
 """A Hugging Face Hub on the loopback interface, for tests of uploading and loading with the unmodified client.
 
-It knows model repositories with branches, "main" first, whose every commit stays readable under its hash. Left out:
-pull requests, tags, deleting branches, dataset and Space repositories, Xet storage, `.gitignore`, long listings.
+It knows model repositories with branches, "main" first, and tags; every commit stays readable under its hash. Left
+out: pull requests, deleting branches and tags, datasets and Spaces, Xet storage, `.gitignore`, long listings.
 """
 
 from __future__ import annotations
@@ -125,6 +125,8 @@ class HubServer:
     Attributes:
         url: What `HF_ENDPOINT` should be, without a slash at the end.
         requests: Every request answered so far, oldest first.
+        fault: What goes wrong with a request, from its method and path: "cut", the connection breaks in the middle of
+            its body; "lost", it is carried out and the answer does not arrive; a status; None: nothing.
     """
 
     def __init__(self, root: Path | None = None) -> None:
@@ -132,9 +134,11 @@ class HubServer:
         self._blobs = Path(self._temporary_folder.name) if self._temporary_folder else Path(root or "")
         self._blobs.mkdir(parents=True, exist_ok=True)
         self._repositories: dict[str, dict[str, list[Commit]]] = {}  # by name and branch
+        self._tags: dict[str, dict[str, Commit]] = {}  # by name and tag
         self._expected_uploads: set[str] = set()
         self._lock = threading.RLock()
         self.requests: list[RequestRecord] = []
+        self.fault: Callable[[str, str], str | int | None] = lambda method, path: None
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
         self._http.daemon_threads = True  # a client that keeps its connection open must not hold up the end
         self.url = f"http://127.0.0.1:{self._http.server_port}"
@@ -200,6 +204,8 @@ class HubServer:
         branches = self._branches(repo_id)
         if revision in branches:
             return branches[revision][-1]
+        if revision in self._tags.get(repo_id, {}):
+            return self._tags[repo_id][revision]
         for commit in (one for history in branches.values() for one in history):
             if commit.record["oid"] == revision:
                 return commit
@@ -276,6 +282,21 @@ class HubServer:
         history = next(one for one in branches.values() if start in one)
         branches[branch] = history[: history.index(start) + 1]
         return Reply()
+
+    def _create_tag(self, request: Request, repo: str, revision: str) -> Reply:
+        tags, name = self._tags.setdefault(repo, {}), request.json()["tag"]
+        if name in tags:
+            raise HubError(409, f"Tag already exists: {name}")
+        tags[name] = self._commit_at(repo, revision)
+        return Reply()
+
+    def _refs(self, request: Request, repo: str) -> Reply:
+        def describe(kind: str, name: str, commit: Commit) -> dict[str, str]:
+            return {"name": name, "ref": f"refs/{kind}/{name}", "targetCommit": commit.record["oid"]}
+
+        branches = [describe("heads", name, history[-1]) for name, history in self._branches(repo).items()]
+        tags = [describe("tags", name, commit) for name, commit in self._tags.get(repo, {}).items()]
+        return Reply.of_json({"branches": branches, "tags": tags, "converts": [], "pullRequests": []})
 
     def _validate_yaml(self, request: Request) -> Reply:
         try:
@@ -434,6 +455,8 @@ _ROUTES: list[tuple[tuple[str, ...], str, bool, Callable[..., Reply]]] = [
     (("POST",), rf"/api/models/{_REPO}/preupload/{_REVISION}", True, HubServer._preupload),
     (("POST",), rf"/api/models/{_REPO}/commit/{_REVISION}", True, HubServer._commit),
     (("POST",), rf"/api/models/{_REPO}/branch/(?P<branch>[^/]+)", True, HubServer._create_branch),
+    (("POST",), rf"/api/models/{_REPO}/tag/{_REVISION}", True, HubServer._create_tag),
+    (("GET",), rf"/api/models/{_REPO}/refs", False, HubServer._refs),
     (("GET",), rf"/api/models/{_REPO}/tree/{_REVISION}(?:/(?P<path>.+))?", False, HubServer._tree),
     (("GET",), rf"/api/models/{_REPO}/revision/{_REVISION}", False, HubServer._model_info),
     (("GET",), rf"/api/models/{_REPO}", False, HubServer._model_info),
@@ -527,9 +550,16 @@ def _handler_for(hub: HubServer) -> type[BaseHTTPRequestHandler]:
             """Keep quiet: `HubServer.requests` is the log."""
 
         def _handle(self) -> None:
-            body = self._read_body()  # also of a request that is refused, or the next one would start inside it
             address = urlsplit(self.path)
+            fault = hub.fault(self.command, address.path)
+            if fault == "cut":
+                self.rfile.read(int(self.headers.get("Content-Length", 0)) // 2)
+                self.close_connection = True
+                return
+            body = self._read_body()  # also of a request that is refused, or the next one would start inside it
             try:
+                if isinstance(fault, int):
+                    raise HubError(fault, "out of order")
                 request = Request(self.headers, parse_qs(address.query, keep_blank_values=True), body)
                 reply = hub.answer(self.command, address.path, request)
             except HubError as error:
@@ -537,6 +567,9 @@ def _handler_for(hub: HubServer) -> type[BaseHTTPRequestHandler]:
             except Exception:
                 reply = Reply.of_json({"error": traceback.format_exc()}, 500)
             hub.requests.append(RequestRecord(self.command, self.path, reply.status))
+            if fault == "lost":
+                self.close_connection = True
+                return
             self.send_response(reply.status)
             for name, value in {**reply.headers, "Content-Length": str(len(reply.body))}.items():
                 self.send_header(name, value)
