@@ -2,6 +2,7 @@
 # `make test`: environment, install, ruff, mypy, and the tests that are neither slow nor need data (docs/testing.md).
 # `make test-all`: the same and the slow tests; those of real data too, from the folder that CTXZOO_DATA names.
 # `make slow`: the slow tests alone. `make data`: those of real data alone.
+# `make browser`: those that look at pages, in the Chromium that CHROMIUM names or that is found.
 # `make notebooks`: run every notebook in a kernel of its own, and store what it prints and draws.
 # `make site`: the pages as a site with a search, in build/site; a link that leads nowhere is an error.
 # `make house`: files and lines of the parts, and how often a training is described in the older ways.
@@ -23,7 +24,7 @@ ifndef OMP_WAIT_POLICY
 export GOMP_SPINCOUNT ?= 1000
 endif
 
-.PHONY: help demo check test test-all slow data lint docs notebooks site house resolve constraints clean
+.PHONY: help demo check test test-all slow data browser lint docs notebooks site house resolve constraints clean
 
 help:
 	@grep -E '^# `' Makefile | sed 's/^# //'
@@ -42,15 +43,18 @@ check: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Every test is in exactly one of `test`, `slow` and `data` (tests/suite/test_selection.py).
+# Every test is in exactly one of `test`, `slow`, `data` and `browser` (tests/suite/test_selection.py).
 test: check
-	$(PYTEST) -m "not slow and not data"
+	$(PYTEST) -m "not slow and not data and not browser"
 
 slow: $(INSTALLED)
-	$(PYTEST) -m "slow and not data"
+	$(PYTEST) -m "slow and not data and not browser"
 
 data: $(INSTALLED)
-	$(PYTEST) -m data
+	$(PYTEST) -m "data and not browser"
+
+browser: $(INSTALLED)
+	$(PYTEST) -m browser
 
 test-all: check
 	$(PYTEST)

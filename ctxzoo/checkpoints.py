@@ -88,6 +88,35 @@ def pipeline(checkpoint: str | Path, **options: Any) -> Any:
     return card.load_pipeline(saved, **options)
 
 
+def build_app(checkpoint: str | Path, **options: Any) -> Any:
+    """Build the page on which a checkpoint is tried in a browser, as `ctxzoo app` serves it.
+
+    Args:
+        checkpoint: Folder or Hub id with model and tokenizer.
+        options: Options of the pipeline that answers, such as device.
+
+    Returns:
+        A `gradio.Blocks`, which `ctxzoo.app.server.serve_page` serves.
+
+    Raises:
+        ImportError: gradio is missing; the message says how to install it.
+        OSError, ValueError: see `pipeline`; a problem without a page.
+    """
+    from ctxzoo.app.server import prepare_gradio
+    from ctxzoo.hub.card import make_card_example
+
+    prepare_gradio()
+    name = _get_checkpoint_name(checkpoint)
+    card, saved = open_checkpoint(name)
+    problem = get_problem(card.name)
+    opened = card.load_pipeline(saved, **options)
+    dataset = saved.read_dataset_name()
+    example = make_card_example(card, dataset, model=opened.model, tokenizer=opened.tokenizer, example=None)
+    from ctxzoo.app.frame import build_blocks
+
+    return build_blocks(Path(name).resolve().name, card, opened, lambda: problem.build_page(opened, example))
+
+
 def explain(
     checkpoint: str | Path | ZooPreTrainedModel, texts: str | Sequence[str], *, tokenizer: Any = None
 ) -> list[Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import io
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.folder_checks import CheckpointFolderError
 from ctxzoo.hub.push import push_folder
 from ctxzoo.hub.repository import HubError
-from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.modeling_text import TextPreTrainedModel
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
@@ -32,34 +30,15 @@ from ctxzoo.tasks.text_classification.contributions import explain_text
 from ctxzoo.tasks.text_classification.known_words import KnownWordsPipeline
 from ctxzoo.tasks.text_classification.task import evaluate
 from ctxzoo.word_vectors.exchange import to_keyed_vectors
-from tests.models.cases_lama import SIZES
-from tests.support import tiny_rows, tiny_tagger, tiny_word_embedding
+from tests.support import tiny_tagger, tiny_word_embedding
 from tests.support.hub_server import HubServer
-from tests.support.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer, write_tiny
+from tests.support.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer
+from tests.support.tiny_checkpoints import WORDS, WRITERS, lama, write_lama
 from tests.support.toy_classifier import registered_toy, toy_model, toy_tokenizer
 from tests.support.word_vector_files import small_vectors, write_vectors
 
-WORDS = ["the", "lamp", "is", "solid", "bad"]
 TEXT = "The lamp is not bad"
 REPO = "someone/bidaf-tiny"
-
-
-def lama() -> LamaForSequenceClassification:
-    torch.manual_seed(0)
-    return LamaForSequenceClassification(LamaConfig(**SIZES)).eval()
-
-
-def write_lama(folder: Path) -> Path:
-    return write_checkpoint_folder(folder, model=lama(), tokenizer=build_word_tokenizer(WORDS), card="# Card")
-
-
-WRITERS: dict[str, Callable[[Path], Path]] = {
-    "question-answering": write_tiny,
-    "text-classification": write_lama,
-    "token-classification": tiny_tagger.write_tagger,
-    "fill-mask": tiny_word_embedding.write_tiny,
-    **tiny_rows.WRITERS,
-}
 
 
 @pytest.fixture(scope="module")

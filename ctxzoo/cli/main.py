@@ -144,6 +144,16 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--batch_size", type=parse_positive_number, default=32)
     _add_options_of_problems(sub, "predict")
 
+    sub = add_command("app", open_app)
+    sub.add_argument("checkpoint", help="folder or Hub id")
+    sub.add_argument("--host", default="127.0.0.1", help="address to listen at; default: 127.0.0.1, this machine alone")
+    sub.add_argument("--port", type=parse_positive_number, default=7860, help="default: 7860")
+    sub.add_argument(
+        "--open", action=argparse.BooleanOptionalAction, default=True, help="whether to open it in a browser"
+    )
+    sub.add_argument("--space", metavar="FOLDER", type=Path, help="write a folder that runs as a Space instead")
+    add_device_options(sub)
+
     sub = add_command("pack", pack_checkpoint_folder)
     sub.add_argument("folder", type=Path, help="with code or without")
     sub.add_argument("out", metavar="OUT", type=Path, help="a new folder, or an empty one")
@@ -271,6 +281,23 @@ def write_predictions(options: argparse.Namespace) -> int:
     own = _select_problem_options("predict", options, card)
     _set_num_threads(options)
     get_problem(card.name).predict(options, own)
+    return OK
+
+
+def open_app(options: argparse.Namespace) -> int:
+    """Run `ctxzoo app`: serve the page of a checkpoint until Ctrl-C, or write it as a Space; return the exit status."""
+    from ctxzoo.app.server import serve_page
+    from ctxzoo.app.space import write_space
+    from ctxzoo.checkpoints import build_app
+    from ctxzoo.tasks.commands import get_device
+
+    if options.space is not None:
+        for line in write_space(options.checkpoint, options.space):
+            print(line)
+        return OK
+    _set_num_threads(options)
+    page = build_app(options.checkpoint, device=get_device(options))
+    serve_page(page, options.host, options.port, open_browser=options.open)
     return OK
 
 

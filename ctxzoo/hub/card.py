@@ -199,7 +199,7 @@ def make_card_example(
     own_example = task.own_example if dataset_facts is None or dataset_facts.example is None else dataset_facts.example
     if dataset_facts is None and example:
         own_example = task.parse_example(example)
-    elif dataset_facts is None and example is None and own_example is None:
+    elif own_example is None and example is None and (dataset_facts is None or data is None):
         own_example = task.make_builtin_example(model, tokenizer)
     inputs = dict(own_example or {})
     if not inputs and data is not None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import hf_hub_download
+from huggingface_hub import hf_hub_download, metadata_load
 
 from ctxzoo.data.notices import hide_weight_progress_bars
 from ctxzoo.hub.folder_checks import (
@@ -17,7 +17,15 @@ from ctxzoo.hub.folder_checks import (
     read_architecture,
     read_tensor_shapes,
 )
-from ctxzoo.hub.folder_files import CONFIG, ENCODER_FILES, TOKENIZER_FILES, WEIGHTS, check_files_exist, read_json_object
+from ctxzoo.hub.folder_files import (
+    CARD,
+    CONFIG,
+    ENCODER_FILES,
+    TOKENIZER_FILES,
+    WEIGHTS,
+    check_files_exist,
+    read_json_object,
+)
 from ctxzoo.hub.repository import convert_download_errors, find_repository
 from ctxzoo.models import Architecture
 from ctxzoo.models.configuration_base import ZooConfig
@@ -76,6 +84,15 @@ class SavedModel:
         tokenizer = None if tokenizer_class is None else tokenizer_class.from_pretrained(folder)
         with hide_weight_progress_bars():
             return self.model_class.from_pretrained(folder, config=self.config), tokenizer
+
+    def read_dataset_name(self) -> str:
+        """Return the name of the dataset of its training, as its card has it; "" where the card names none."""
+        try:
+            card = fetch_checkpoint_files(self.checkpoint, CARD) / CARD
+            datasets = (metadata_load(card) or {}).get("datasets")
+        except (OSError, ValueError):  # a checkpoint without a card, or with one that nobody can read
+            return ""
+        return str(datasets[0]) if datasets else ""
 
 
 def read_saved_model(checkpoint: str) -> SavedModel:

@@ -37,6 +37,8 @@ class Problem(ABC):
         title: Name of the problem in plain words, such as "text classification", for messages.
         card_at, module_at: Places of the problem's `TaskCard` and LightningModule, each as "module:name", imported when
             needed.
+        page_at: Place of the function that lays out the problem's page, from a pipeline and an example, as `card_at`;
+            None: the problem has no page.
         train_name: Name of the problem in `ctxzoo train`, where it differs from `name`; None: `name`.
         data_args, model_args: Classes of the data and model settings of the problem's experiments.
         default: Names of the default architecture and variant.
@@ -56,6 +58,7 @@ class Problem(ABC):
     title: ClassVar[str]
     card_at: ClassVar[str]
     module_at: ClassVar[str]
+    page_at: ClassVar[str | None] = None
     train_name: ClassVar[str | None] = None
     data_args: ClassVar[type[DataArgs]]
     model_args: ClassVar[type[ModelArgs]]
@@ -80,6 +83,20 @@ class Problem(ABC):
         """Class of the LightningModule; a problem with a `train` of its own needs none."""
         task_class: type[ZooTask] = _import_object(self.module_at)
         return task_class
+
+    def build_page(self, pipeline: Any, example: Mapping[str, Any]) -> Any:
+        """Lay out what a page asks and shows of a checkpoint, within the `gradio.Blocks` around the call.
+
+        Args:
+            pipeline: Checkpoint opened as the pipeline of the problem, with its `model` and `tokenizer`.
+            example: Example of a card with its output, by the card's `example_keys`.
+
+        Returns:
+            A `ctxzoo.app.frame.Page`.
+        """
+        if self.page_at is None:
+            raise ValueError(f"{self.name} has no page; ask its checkpoints by `ctxzoo predict`")
+        return _import_object(self.page_at)(pipeline, example)
 
     @abstractmethod
     def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:

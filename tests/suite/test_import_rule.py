@@ -188,6 +188,8 @@ def test_reader_allows_what_models_need() -> None:
         ("data/a.py", "from reports.tables import x", "must not import reports"),
         ("results/a.py", "import matplotlib.pyplot as plt", "matplotlib is optional"),
         ("results/a.py", "try:\n    import wandb\nexcept ImportError:\n    wandb = None", "wandb is optional"),
+        ("app/server.py", "import gradio as gr", "gradio is optional"),
+        ("app/a.py", "from ctxzoo.tasks.b.run import x", "app must not import tasks"),
         ("newfolder/a.py", "import math", "unknown folder"),
     ],
 )
@@ -206,6 +208,7 @@ def test_reader_finds_what_the_package_must_not(place: str, source: str, problem
         ("data/a.py", "from ctxzoo.data.b import x\nfrom ctxzoo.models.ops_a import y\nimport datasets"),
         ("tasks/b/a.py", "from ctxzoo.tasks.b.run import x\nfrom ctxzoo.tasks.commands import y"),
         ("tasks/word_embeddings/a.py", "from ctxzoo.tasks.token_classification.problem import x"),
+        ("tasks/b/page.py", "import gradio as gr\nfrom ctxzoo.app.frame import Page"),
         ("tasks/next_event/a.py", "from ctxzoo.tasks.sequences.task import x"),
     ],
 )

@@ -54,9 +54,9 @@ def _checks(items: list[pytest.Item]) -> Iterator[tuple[str, str]]:
 
 
 def test_each_test_is_in_exactly_one_selection() -> None:
-    expressions = [selection(target) for target in ("test", "slow", "data")]
-    for slow, data in product((False, True), repeat=2):
-        marks = {"slow": slow, "data": data}
+    expressions = [selection(target) for target in ("test", "slow", "data", "browser")]
+    for slow, data, browser in product((False, True), repeat=3):
+        marks = {"slow": slow, "data": data, "browser": browser}
         assert [bool(eval(x, {}, marks)) for x in expressions].count(True) == 1, f"{marks} among {expressions}"
 
 

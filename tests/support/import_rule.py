@@ -11,7 +11,7 @@ from pathlib import Path
 TRAVELLING_PACKAGES = {"torch", "transformers", "tokenizers", "huggingface_hub"}
 # Allowed under `try: … except ImportError`; the loader on the Hub side does not ask for what stands there.
 OPTIONAL_TRAVELLING_PACKAGES = {"triton", "numba", "llvmlite"}
-OPTIONAL_PACKAGES = {"gensim", "matplotlib", "onnx", "onnxruntime", "onnxscript", "tensorboard", "wandb"}
+OPTIONAL_PACKAGES = {"gensim", "gradio", "matplotlib", "onnx", "onnxruntime", "onnxscript", "tensorboard", "wandb"}
 NETWORK_MODULES = {"ftplib", "http", "requests", "smtplib", "socket", "ssl", "urllib"}
 
 # Kind of a file in models/ (its name up to the first underscore, or its whole name) -> kinds it may import.
@@ -83,12 +83,13 @@ PACKAGE_ARROWS: dict[str, set[str]] = {
     "results": {"models", "data", "version"},
     "training": _GENERAL,
     "hub": {*_GENERAL, "catalogue", "training"},
+    "app": {"data", "hub", "version"},
     "runs": {*_GENERAL, "training", "hub"},
-    "tasks": {*_GENERAL, "training", "hub", "runs", "lazy_exports"},
-    "checkpoints": {"models", "hub", "runs", "tasks"},
+    "tasks": {*_GENERAL, "training", "hub", "app", "runs", "lazy_exports"},
+    "checkpoints": {"models", "hub", "app", "runs", "tasks"},
     "estimators": {*_GENERAL, "training", "hub", "runs", "tasks", "checkpoints"},
     "layers": {"models"},
-    "cli": {*_GENERAL, "catalogue", "training", "hub", "runs", "tasks", "checkpoints"},
+    "cli": {*_GENERAL, "catalogue", "training", "hub", "app", "runs", "tasks", "checkpoints"},
 }
 # Problems do not import each other, but for these.
 TASK_ARROWS: dict[str, set[str]] = {
@@ -238,9 +239,18 @@ def violations_in_package(path: str, source: str) -> list[str]:
                     found.append(f"{where}: {folder} must not import {target}")
                 elif target == folder == "tasks":
                     found += [f"{where}: {problem}" for problem in _task_problems(path, rest)]
-            elif top in OPTIONAL_PACKAGES and _runs_at_import(ast.parse(source).body, node.lineno):
+            elif (
+                top in OPTIONAL_PACKAGES
+                and not (top == "gradio" and _is_page(path))
+                and _runs_at_import(ast.parse(source).body, node.lineno)
+            ):
                 found.append(f"{where}: {top} is optional; import it inside the function that needs it")
     return found
+
+
+def _is_page(path: str) -> bool:
+    """Return whether a file lays out pages: it is imported when one is built, which finds out about gradio before."""
+    return path == "app/frame.py" or Path(path).name == "page.py"
 
 
 def _task_problems(path: str, imported: str) -> Iterator[str]:

@@ -53,7 +53,7 @@ def continue_text(
     if temperature is not None and not temperature > 0:
         raise ValueError(f"temperature is {temperature}; expected more than 0, or None")
     end = tokenizer.eos_token_id
-    ids = torch.tensor([[end, *(tokenizer(prompt)["input_ids"] if prompt.strip() else [])]], device=model.device)
+    ids = _encode_prompt(model, tokenizer, prompt)
     draws: dict[str, Any] = {"do_sample": False}
     if temperature is not None:
         draws = {"do_sample": True, "temperature": temperature, "top_k": 0}
@@ -72,6 +72,32 @@ def continue_text(
         )
     added = [index for index in generated[0, ids.size(1) :].tolist() if index != end]
     return " ".join(tokenizer.convert_ids_to_tokens(added))
+
+
+def predict_next_words(model: Any, tokenizer: WordTokenizer, prompt: str, k: int) -> list[tuple[str, float]]:
+    """Return the words that a model expects next after the beginning of a line, with their probabilities, best first.
+
+    Args:
+        model, tokenizer: Language model and its tokenizer, as in `continue_text`.
+        prompt: Beginning of the line; empty: the first word of a line is predicted.
+        k: Number of words, fewer where the model knows fewer. The end mark is one of them; padding and the unknown word
+            are left out.
+    """
+    ids = _encode_prompt(model, tokenizer, prompt)
+    with in_evaluation_mode(model):
+        state = _read_long_prompt(model, ids)
+        logits = model(ids if state is None else ids[:, -1:], state=state).logits[0, -1].float()
+    probabilities = logits.softmax(dim=0)
+    probabilities[[tokenizer.pad_token_id, tokenizer.unk_token_id]] = 0
+    best = probabilities.topk(min(k, len(tokenizer)))
+    words: list[str] = tokenizer.convert_ids_to_tokens(best.indices.tolist())
+    return list(zip(words, best.values.tolist(), strict=True))
+
+
+def _encode_prompt(model: Any, tokenizer: WordTokenizer, prompt: str) -> torch.Tensor:
+    """Return word ids (1, n) of an end mark and the words of a prompt, on the device of the model."""
+    words = tokenizer(prompt)["input_ids"] if prompt.strip() else []
+    return torch.tensor([[tokenizer.eos_token_id, *words]], device=model.device)
 
 
 def _read_long_prompt(model: Any, ids: torch.Tensor) -> Any:

@@ -50,6 +50,7 @@ class LanguageModelling(Problem, TaskCommands):
     called = '"..."'
     card_at = "ctxzoo.tasks.language_modelling.card:CARD"
     module_at = "ctxzoo.tasks.language_modelling.task:LanguageModellingTask"
+    page_at = "ctxzoo.tasks.language_modelling.page:build_page"
     data_args, model_args = LineData, LineModel
     of_tokenizer = ("min_word_count", "lower_case", "pre_tokenizer")
     default = (ARCHITECTURE, "lstm")

@@ -56,6 +56,7 @@ class PolyphonicMusic(Problem, TaskCommands):
     called = "[[39, 43, 46]]"
     card_at = "ctxzoo.tasks.polyphonic_music.card:CARD"
     module_at = "ctxzoo.tasks.polyphonic_music.task:PolyphonicMusicTask"
+    page_at = "ctxzoo.tasks.polyphonic_music.page:build_page"
     data_args, model_args = MusicData, MusicModel
     default = (ARCHITECTURE, "bibeta5")
     space = SEARCH_SPACE

@@ -57,6 +57,7 @@ class QuestionAnswering(Problem, TaskCommands):
     name, title = PROBLEM, "question answering"
     card_at = "ctxzoo.tasks.question_answering.card:CARD"
     module_at = "ctxzoo.tasks.question_answering.task:QuestionAnsweringTask"
+    page_at = "ctxzoo.tasks.question_answering.page:build_page"
     data_args, model_args = QuestionData, ReaderModel
     of_tokenizer = ("word_embedding_size", "min_word_count")
     of_checkpoint = ("char_channels",)

@@ -58,6 +58,7 @@ class Regression(Problem, TaskCommands):
 
     name, title = PROBLEM, "regression"
     card_at, module_at = "ctxzoo.tasks.regression.card:CARD", "ctxzoo.tasks.regression.task:RegressionTask"
+    page_at = "ctxzoo.tasks.regression.page:build_page"
     data_args, model_args = RegressionData, RegressionModel
     default = (ARCHITECTURE, "ikan_direct")
     space = SEARCH_SPACE

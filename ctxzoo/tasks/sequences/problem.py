@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -202,7 +202,8 @@ class SequenceProblem(Problem, TaskCommands):
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         """Print or write what follows sessions or histories, by the options of `predict` on the command line."""
         check_input(options, "history", problem_options["history"])
-        history = None if problem_options["history"] is None else self.parse_history(problem_options["history"])
+        typed = problem_options["history"]
+        history = None if typed is None else self.parse_history(typed.split(BETWEEN))
 
         from ctxzoo.data.row_stream import open_as_file_with_suffix
         from ctxzoo.tasks.sequences.prediction import stream_sequences
@@ -221,9 +222,9 @@ class SequenceProblem(Problem, TaskCommands):
             number = answer_file(options, answers, rows=stream_sequences(self.kind, file, columns))
         report_written_answers(options, format_count(number, self.kind.several))
 
-    def parse_history(self, text: str) -> tuple[Any, ...]:
-        """Parse a history typed on the command line into item names, and times if the problem has them."""
-        return ([name.strip() for name in text.split(BETWEEN)],)
+    def parse_history(self, parts: Sequence[str]) -> tuple[Any, ...]:
+        """Parse the things of a history as a user types them into item names, and times if the problem has them."""
+        return ([name.strip() for name in parts],)
 
 
 class SessionRecommendation(SequenceProblem):
@@ -233,6 +234,7 @@ class SessionRecommendation(SequenceProblem):
     called = '["..."]'
     card_at = "ctxzoo.tasks.sequences.card:SESSION_CARD"
     module_at = "ctxzoo.tasks.sequences.task:SessionRecommendationTask"
+    page_at = "ctxzoo.tasks.sequences.page:build_session_page"
     model_args = SessionModel
     default = ("hcrnn", "hcrnn3_bi")
     space = SESSION_SPACE
@@ -299,6 +301,7 @@ class NextEvent(SequenceProblem):
     name, title = EVENTS, "next event"
     called = '{"events": ["..."], "timestamps": [0]}'
     card_at, module_at = "ctxzoo.tasks.sequences.card:EVENT_CARD", "ctxzoo.tasks.sequences.task:NextEventTask"
+    page_at = "ctxzoo.tasks.sequences.page:build_event_page"
     model_args = EventModel
     default = ("time_encoder", "lste")
     space = EVENT_SPACE
@@ -331,8 +334,8 @@ class NextEvent(SequenceProblem):
         )
         return make(architecture, variant)
 
-    def parse_history(self, text: str) -> tuple[Any, ...]:
-        """Parse a history typed on the command line into events and times.
+    def parse_history(self, parts: Sequence[str]) -> tuple[Any, ...]:
+        """Parse the things of a history as a user types them into events and times.
 
         Raises:
             ValueError: an event without a time; times that are none.
@@ -340,10 +343,10 @@ class NextEvent(SequenceProblem):
         from ctxzoo.tasks.sequences.reader import convert_to_seconds
 
         events, times = [], []
-        for part in text.split(BETWEEN):
+        for part in parts:
             name, at, time = part.rpartition(AT)
             if not at or not name.strip() or not time.strip():
-                raise ValueError(f'--history: {part.strip()!r} is no event with a time; expected as "water {AT} 86400"')
+                raise ValueError(f'{part.strip()!r} is no event with a time; expected as "water {AT} 86400"')
             events.append(name.strip())
             times.append(time.strip())
         return events, convert_to_seconds(times)

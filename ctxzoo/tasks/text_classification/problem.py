@@ -65,6 +65,7 @@ class TextClassification(Classification, TaskCommands):
     name, title = PROBLEM, "text classification"
     card_at = "ctxzoo.tasks.text_classification.card:CARD"
     module_at = "ctxzoo.tasks.text_classification.task:SequenceClassificationTask"
+    page_at = "ctxzoo.tasks.text_classification.page:build_page"
     data_args, model_args = TextData, TextModel
     default = (ARCHITECTURE, VARIANT)
     space = SEARCH_SPACE

@@ -47,6 +47,7 @@ class TokenClassification(Classification, TaskCommands):
     name, title = PROBLEM, "token classification"
     card_at = "ctxzoo.tasks.token_classification.card:CARD"
     module_at = "ctxzoo.tasks.token_classification.task:TokenClassificationTask"
+    page_at = "ctxzoo.tasks.token_classification.page:build_page"
     data_args, model_args = TagData, TagModel
     of_tokenizer = ("min_word_count", "lower_case", "fold_digits", "pre_tokenizer", "features")
     default = (ARCHITECTURE, ARCHITECTURE)

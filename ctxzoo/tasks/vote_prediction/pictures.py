@@ -16,8 +16,9 @@ from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.results.figures import new_figure, save_figure
 
-COLOURS = {"Democrat": "tab:blue", "Republican": "tab:red", "Independent": "tab:green"}
-OTHERS = ("tab:blue", "tab:red", "tab:green", "tab:purple", "tab:orange", "tab:brown")
+BLUE, RED, GREEN = "#1f77b4", "#d62728", "#2ca02c"
+COLOURS = {"Democrat": BLUE, "Republican": RED, "Independent": GREEN}
+OTHERS = (BLUE, RED, GREEN, "#9467bd", "#ff7f0e", "#8c564b")
 LEAST_SPREAD = 1e-12
 NORMAL_90 = 1.6449  # standard errors from the middle to the end of a 90 % interval
 
@@ -123,7 +124,7 @@ def draw_ideal_points(
         has_both = np.isfinite(other_points)
         points = points * (np.sign(np.corrcoef(points[has_both], other_points[has_both])[0, 1]) or 1.0)
     errors = getattr(config, "ideal_point_errors", None)
-    for group, colour in _choose_party_colours(groups).items():
+    for group, colour in choose_party_colours(groups).items():
         rows = np.flatnonzero(np.array(groups) == group)
         heights = rows if other_points is None else other_points[rows]
         axes.scatter(points[rows], heights, s=14, color=colour, alpha=0.7, label=group or "legislators", linewidths=0)
@@ -160,7 +161,7 @@ def draw_votes(model: ZooPreTrainedModel, text: str, out: str | Path, *, bill: s
     groups = np.array(reader.config.legislator_groups or [""] * len(yeas))
     figure = new_figure(6.0, 3.6)
     axes = figure.subplots()
-    for group, colour in _choose_party_colours(groups.tolist()).items():
+    for group, colour in choose_party_colours(groups.tolist()).items():
         rows = np.flatnonzero(groups == group)
         axes.scatter(
             points[rows], yeas[rows], s=14, color=colour, alpha=0.7, label=group or "legislators", linewidths=0
@@ -175,7 +176,7 @@ def draw_votes(model: ZooPreTrainedModel, text: str, out: str | Path, *, bill: s
     save_figure(figure, Path(out))
 
 
-def _choose_party_colours(parties: Sequence[str]) -> dict[str, str]:
+def choose_party_colours(parties: Sequence[str]) -> dict[str, str]:
     """Return a colour for each party: the usual one of a known party, and others for the rest."""
     names = sorted(set(parties))
     taken = {COLOURS[name] for name in names if name in COLOURS}

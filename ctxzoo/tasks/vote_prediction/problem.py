@@ -62,6 +62,7 @@ class VotePrediction(Problem, TaskCommands):
     name, title = PROBLEM, "vote prediction"
     card_at = "ctxzoo.tasks.vote_prediction.card:CARD"
     module_at = "ctxzoo.tasks.vote_prediction.task:VotePredictionTask"
+    page_at = "ctxzoo.tasks.vote_prediction.page:build_page"
     data_args, model_args = VoteData, VoteModel
     default = ("nipen", "pgm_vae")
     space = SEARCH_SPACE

@@ -105,7 +105,7 @@ def test_commands(
 
 
 def test_typed_histories() -> None:
-    assert NEXT_EVENT.parse_history("a @ b @ 1e3|c@-2") == (["a @ b", "c"], [1000.0, -2.0])
+    assert NEXT_EVENT.parse_history(["a @ b @ 1e3", "c@-2"]) == (["a @ b", "c"], [1000.0, -2.0])
 
 
 def test_the_picture_is_of_the_kernel(finished: tuple[ExperimentRun, RunResult]) -> None:
