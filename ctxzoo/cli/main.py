@@ -154,6 +154,14 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--space", metavar="FOLDER", type=Path, help="write a folder that runs as a Space instead")
     add_device_options(sub)
 
+    sub = add_command("export", export_checkpoint)
+    sub.add_argument("checkpoint", help="folder or Hub id")
+    sub.add_argument(
+        "--output", dest="out", required=True, type=Path, metavar="FOLDER", help="a new folder, or an empty one"
+    )
+    sub.add_argument("--format", dest="kind", choices=("onnx", "torch"), default="onnx", help="default: onnx")
+    sub.add_argument("--int8", action="store_true", help="8-bit weights, of onnx; how much changes is reported")
+
     sub = add_command("pack", pack_checkpoint_folder)
     sub.add_argument("folder", type=Path, help="with code or without")
     sub.add_argument("out", metavar="OUT", type=Path, help="a new folder, or an empty one")
@@ -298,6 +306,17 @@ def open_app(options: argparse.Namespace) -> int:
     _set_num_threads(options)
     page = build_app(options.checkpoint, device=get_device(options))
     serve_page(page, options.host, options.port, open_browser=options.open)
+    return OK
+
+
+def export_checkpoint(options: argparse.Namespace) -> int:
+    """Run `ctxzoo export`: write a model as a program with all that runs it; return the exit status."""
+    from ctxzoo.checkpoints import open_checkpoint
+    from ctxzoo.export import folder
+
+    card, saved = open_checkpoint(options.checkpoint)
+    task = get_problem(card.name).load_export()
+    folder.export_checkpoint(saved, task, options.out, kind=options.kind, int8=options.int8)
     return OK
 
 

@@ -12,12 +12,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from ctxzoo.data.answer_files import Answer
     from ctxzoo.data.row_stream import RowStream
+    from ctxzoo.export.task_export import TaskExport
 
 NO_HEADER = "the first line of .csv and .tsv files is a row; columns are then numbered from 0, as --text_column 1 says"
 FORMAT = "of data that comes through a pipe, whose name does not say it; default: as its content shows"
@@ -55,9 +57,12 @@ class TaskCommands:
         title: Heading in `--help` above the problem's options.
         evaluate_options, predict_options: Options that only this problem adds to `ctxzoo evaluate` and `ctxzoo
             predict`.
+        export_at: Place of the problem's `TaskExport` as "module:name", imported when needed; None: models of this
+            problem are not exported.
     """
 
     title: ClassVar[str]
+    export_at: ClassVar[str | None] = None
     evaluate_options: ClassVar[tuple[Option, ...]] = ()
     predict_options: ClassVar[tuple[Option, ...]] = ()
 
@@ -106,6 +111,18 @@ class TaskCommands:
             OSError, ValueError: an option that does not fit the model, or the others; a file that it names.
         """
         raise NotImplementedError
+
+    def load_export(self) -> TaskExport:
+        """Return what an exported model of this problem reads and gives, for `ctxzoo export`.
+
+        Raises:
+            ValueError: models of this problem are not exported.
+        """
+        if self.export_at is None:
+            raise ValueError(f"models of {self.title} are not exported; use them by ctxzoo.pipeline or `ctxzoo predict`")
+        module, _, name = self.export_at.partition(":")
+        found: TaskExport = getattr(import_module(module), name)
+        return found
 
     def options(self, command: str) -> tuple[Option, ...]:
         """Return the options of a command, "evaluate" or "predict", that only this problem has."""

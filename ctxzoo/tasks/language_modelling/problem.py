@@ -49,6 +49,7 @@ class LanguageModelling(Problem, TaskCommands):
     name, title = PROBLEM, "language modelling"
     called = '"..."'
     card_at = "ctxzoo.tasks.language_modelling.card:CARD"
+    export_at = "ctxzoo.tasks.language_modelling.export:EXPORT"
     module_at = "ctxzoo.tasks.language_modelling.task:LanguageModellingTask"
     page_at = "ctxzoo.tasks.language_modelling.page:build_page"
     data_args, model_args = LineData, LineModel

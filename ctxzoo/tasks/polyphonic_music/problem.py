@@ -55,6 +55,7 @@ class PolyphonicMusic(Problem, TaskCommands):
     name, title = PROBLEM, "polyphonic music"
     called = "[[39, 43, 46]]"
     card_at = "ctxzoo.tasks.polyphonic_music.card:CARD"
+    export_at = "ctxzoo.tasks.polyphonic_music.export:EXPORT"
     module_at = "ctxzoo.tasks.polyphonic_music.task:PolyphonicMusicTask"
     page_at = "ctxzoo.tasks.polyphonic_music.page:build_page"
     data_args, model_args = MusicData, MusicModel

@@ -56,6 +56,7 @@ class QuestionAnswering(Problem, TaskCommands):
 
     name, title = PROBLEM, "question answering"
     card_at = "ctxzoo.tasks.question_answering.card:CARD"
+    export_at = "ctxzoo.tasks.question_answering.export:EXPORT"
     module_at = "ctxzoo.tasks.question_answering.task:QuestionAnsweringTask"
     page_at = "ctxzoo.tasks.question_answering.page:build_page"
     data_args, model_args = QuestionData, ReaderModel

@@ -59,6 +59,7 @@ class Regression(Problem, TaskCommands):
     name, title = PROBLEM, "regression"
     card_at, module_at = "ctxzoo.tasks.regression.card:CARD", "ctxzoo.tasks.regression.task:RegressionTask"
     page_at = "ctxzoo.tasks.regression.page:build_page"
+    export_at = "ctxzoo.tasks.regression.export:EXPORT"
     data_args, model_args = RegressionData, RegressionModel
     default = (ARCHITECTURE, "ikan_direct")
     space = SEARCH_SPACE

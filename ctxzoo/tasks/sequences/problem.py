@@ -233,6 +233,7 @@ class SessionRecommendation(SequenceProblem):
     name, title = SESSIONS, "session recommendation"
     called = '["..."]'
     card_at = "ctxzoo.tasks.sequences.card:SESSION_CARD"
+    export_at = "ctxzoo.tasks.sequences.export:SESSION_EXPORT"
     module_at = "ctxzoo.tasks.sequences.task:SessionRecommendationTask"
     page_at = "ctxzoo.tasks.sequences.page:build_session_page"
     model_args = SessionModel
@@ -302,6 +303,7 @@ class NextEvent(SequenceProblem):
     called = '{"events": ["..."], "timestamps": [0]}'
     card_at, module_at = "ctxzoo.tasks.sequences.card:EVENT_CARD", "ctxzoo.tasks.sequences.task:NextEventTask"
     page_at = "ctxzoo.tasks.sequences.page:build_event_page"
+    export_at = "ctxzoo.tasks.sequences.export:EVENT_EXPORT"
     model_args = EventModel
     default = ("time_encoder", "lste")
     space = EVENT_SPACE

@@ -64,6 +64,7 @@ class TextClassification(Classification, TaskCommands):
 
     name, title = PROBLEM, "text classification"
     card_at = "ctxzoo.tasks.text_classification.card:CARD"
+    export_at = "ctxzoo.tasks.text_classification.export:EXPORT"
     module_at = "ctxzoo.tasks.text_classification.task:SequenceClassificationTask"
     page_at = "ctxzoo.tasks.text_classification.page:build_page"
     data_args, model_args = TextData, TextModel

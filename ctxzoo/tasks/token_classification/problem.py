@@ -46,6 +46,7 @@ class TokenClassification(Classification, TaskCommands):
 
     name, title = PROBLEM, "token classification"
     card_at = "ctxzoo.tasks.token_classification.card:CARD"
+    export_at = "ctxzoo.tasks.token_classification.export:EXPORT"
     module_at = "ctxzoo.tasks.token_classification.task:TokenClassificationTask"
     page_at = "ctxzoo.tasks.token_classification.page:build_page"
     data_args, model_args = TagData, TagModel

@@ -61,6 +61,7 @@ class VotePrediction(Problem, TaskCommands):
 
     name, title = PROBLEM, "vote prediction"
     card_at = "ctxzoo.tasks.vote_prediction.card:CARD"
+    export_at = "ctxzoo.tasks.vote_prediction.export:EXPORT"
     module_at = "ctxzoo.tasks.vote_prediction.task:VotePredictionTask"
     page_at = "ctxzoo.tasks.vote_prediction.page:build_page"
     data_args, model_args = VoteData, VoteModel

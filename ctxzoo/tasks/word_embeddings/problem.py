@@ -54,6 +54,7 @@ class WordEmbeddings(Problem, TaskCommands):
     name, title, train_name = PROBLEM, "masked words", "word-embeddings"
     card_at = "ctxzoo.tasks.word_embeddings.card:CARD"
     page_at = "ctxzoo.tasks.word_embeddings.page:build_page"
+    export_at = "ctxzoo.tasks.word_embeddings.export:EXPORT"
     data_args, model_args = WordData, WordModel
     of_tokenizer = WORDS
     of_recipes = ("split", "test_split")
