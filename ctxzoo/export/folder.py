@@ -110,10 +110,14 @@ def check_agreement(file: Path, model: Any, task: TaskExport, report: Callable[[
         agreement = compare(open_program(file), model, task)
     except Exception as error:  # a program that runs at the traced shape alone
         first = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise NotExportableError(f"its program does not run at other shapes ({first}); use the model as it is") from error
+        raise NotExportableError(
+            f"its program does not run at other shapes ({first}); use the model as it is"
+        ) from error
     line = f"largest difference {agreement.difference:.1e} in {agreement.shapes} shapes that were not traced"
     if not agreement.difference <= CLOSE:
-        raise NotExportableError(f"its program gives other numbers: {line}, more than {CLOSE:g}; use the model as it is")
+        raise NotExportableError(
+            f"its program gives other numbers: {line}, more than {CLOSE:g}; use the model as it is"
+        )
     report(f"program and model agree: {line} (at most {CLOSE:g})")
     return agreement
 
@@ -152,7 +156,8 @@ def _write_files_beside(
 def _read_source(module: str) -> str:
     """Return the source of a module of the package, which is not imported."""
     spec = importlib.util.find_spec(module)
-    assert spec is not None and spec.origin is not None
+    assert spec is not None
+    assert spec.origin is not None
     return Path(spec.origin).read_text(encoding="utf-8")
 
 

@@ -59,12 +59,13 @@ def check_onnx() -> None:
         OnnxUnavailableError: one is missing; the message says how to install it.
     """
     try:
-        import onnx
-        import onnxruntime
+        import onnx  # noqa: F401
+        import onnxruntime  # noqa: F401
         import onnxscript  # noqa: F401
     except ImportError as error:
         raise OnnxUnavailableError(
-            f'--format onnx needs onnx, onnxruntime and onnxscript, and {error.name} is missing: pip install "ctxzoo[onnx]"'
+            f"--format onnx needs onnx, onnxruntime and onnxscript, and {error.name} is missing: "
+            'pip install "ctxzoo[onnx]"'
         ) from error
 
 
@@ -160,7 +161,7 @@ def _draw_shapes(task: TaskExport, generator: torch.Generator) -> Iterator[list[
 
 
 def _find_difference(found: torch.Tensor, expected: torch.Tensor) -> float:
-    """Return the largest difference of two outputs, relative for numbers above 1; infinite for other shapes or masks."""
+    """Return the largest difference of two outputs, relative above 1; infinite for other shapes or masks."""
     if found.shape != expected.shape:
         return float("inf")
     masked = expected.abs() > MASKED

@@ -80,5 +80,5 @@ def draw_mask(lengths: Sequence[int]) -> torch.Tensor:
 
 
 def draw_ids(low: int, high: int, mask: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Return random ids of `low` to `high` - 1 in the shape of a mask, 0 where it is 0."""
+    """Return random ids of `low` to `high` - 1 in the shape of a mask of 0 and 1, 0 where it is 0."""
     return torch.randint(low, high, mask.shape, generator=generator) * mask

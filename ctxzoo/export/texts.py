@@ -14,10 +14,14 @@ from ctxzoo.export.task_export import Tensors, draw_ids, draw_mask
 def draw_text(model: Any, lengths: Sequence[int], generator: torch.Generator) -> Tensors:
     """Return random texts for a model of words: `input_ids`, `attention_mask`, and `subword_ids` with an encoder.
 
-    Where the model has ids of n-grams they are the second half of each text.
+    Where the model has ids of n-grams they are the second half of each text. A model without words gets numbers,
+    `inputs_embeds`.
     """
     config = model.config
     mask = draw_mask(lengths)
+    if not config.vocab_size:
+        steps = torch.randn(*mask.shape, config.input_size, generator=generator)
+        return {"inputs_embeds": steps * mask.unsqueeze(2), "attention_mask": mask}
     num_words = getattr(config, "num_words", config.vocab_size)
     ids = draw_ids(1, num_words, mask, generator)
     if num_words < config.vocab_size:
@@ -46,8 +50,8 @@ def describe_words(tokenizer: Any, unknown: str) -> str:
     ]
     said = f" ({' and '.join(changes)})" if changes else ""
     return (
-        f"`tokenizer.json` (Hugging Face tokenizers) normalizes the text{said} and cuts it into words; a word has its id "
-        f"in the vocabulary, {unknown}. No special tokens are added, and special tokens in a text are text."
+        f"`tokenizer.json` (Hugging Face tokenizers) normalizes the text{said} and cuts it into words; a word has its "
+        f"id in the vocabulary, {unknown}. No special tokens are added, and special tokens in a text are text."
     )
 
 
@@ -68,8 +72,8 @@ def describe_ngrams(tokenizer: Any, end: str) -> Iterable[str]:
         first = len(tokenizer) + (tokenizer.ngram_buckets if own else 0)
         yield (
             f"Then, word by word and unknown ones too, the n-grams of {low} to {high} characters of `<word>`: for each "
-            f"first character those of every size, the shortest first; `<` and `>` alone are none. Their id is {first:,} "
-            f"+ h, with h {hashed} {own or tokenizer.ngram_buckets:,}."
+            f"first character those of every size, the shortest first; `<` and `>` alone are none. Their id is "
+            f"{first:,} + h, with h {hashed} {own or tokenizer.ngram_buckets:,}."
         )
 
 

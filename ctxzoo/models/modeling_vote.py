@@ -11,7 +11,8 @@ from .layers_vote import TrustNetwork
 from .modeling_base import ZooPreTrainedModel
 from .ops_execution import in_evaluation_mode
 from .ops_inputs import look_up_rows
-from .ops_vote import NEW_BILL, find_common_voters, remove_outcomes, split_into_words
+from .ops_vote import NEW_BILL, find_common_voters
+from .ops_vote_text import remove_outcomes, split_into_words
 
 
 class VotePreTrainedModel(ZooPreTrainedModel):

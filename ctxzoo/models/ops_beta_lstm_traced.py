@@ -96,5 +96,6 @@ def run_scan(
         # What a scan carries and what it collects must not be one tensor.
         return (hidden, memory), (hidden.clone(), memory.clone(), gates.clone())
 
-    steps: Steps = scan(step, (hidden, memory), scan_inputs)[1]
+    # Nor may the two that it starts with be parts of one tensor.
+    steps: Steps = scan(step, (hidden.clone(), memory.clone()), scan_inputs)[1]
     return steps

@@ -119,7 +119,9 @@ class TaskCommands:
             ValueError: models of this problem are not exported.
         """
         if self.export_at is None:
-            raise ValueError(f"models of {self.title} are not exported; use them by ctxzoo.pipeline or `ctxzoo predict`")
+            raise ValueError(
+                f"models of {self.title} are not exported; use them by ctxzoo.pipeline or `ctxzoo predict`"
+            )
         module, _, name = self.export_at.partition(":")
         found: TaskExport = getattr(import_module(module), name)
         return found

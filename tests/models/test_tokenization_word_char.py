@@ -9,15 +9,17 @@ import torch
 from transformers import AutoTokenizer, DataCollatorWithPadding
 
 from ctxzoo.models.configuration_bidaf import WORD_FEATURES
-from ctxzoo.models.tokenization_word_char import (
+from ctxzoo.models.ops_bidaf_words import (
     NUM_WORD_FEATURES,
     NUM_WORD_SHAPES,
-    WordCharTokenizer,
-    build_word_char_tokenizer,
-    build_word_pre_tokenizer,
     classify_word_shape,
     compute_word_features,
     stem_word,
+)
+from ctxzoo.models.tokenization_word_char import (
+    WordCharTokenizer,
+    build_word_char_tokenizer,
+    build_word_pre_tokenizer,
 )
 from tests.support.doors import offline
 from tests.support.warm_python import run_warm

@@ -84,12 +84,13 @@ PACKAGE_ARROWS: dict[str, set[str]] = {
     "training": _GENERAL,
     "hub": {*_GENERAL, "catalogue", "training"},
     "app": {"data", "hub", "version"},
+    "export": {*_GENERAL, "hub"},
     "runs": {*_GENERAL, "training", "hub"},
-    "tasks": {*_GENERAL, "training", "hub", "app", "runs", "lazy_exports"},
+    "tasks": {*_GENERAL, "training", "hub", "app", "export", "runs", "lazy_exports"},
     "checkpoints": {"models", "hub", "app", "runs", "tasks"},
     "estimators": {*_GENERAL, "training", "hub", "runs", "tasks", "checkpoints"},
     "layers": {"models"},
-    "cli": {*_GENERAL, "catalogue", "training", "hub", "app", "runs", "tasks", "checkpoints"},
+    "cli": {*_GENERAL, "catalogue", "training", "hub", "app", "export", "runs", "tasks", "checkpoints"},
 }
 # Problems do not import each other, but for these.
 TASK_ARROWS: dict[str, set[str]] = {

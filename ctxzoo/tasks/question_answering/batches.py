@@ -11,8 +11,9 @@ import torch
 from torch.utils.data import Dataset
 
 from ctxzoo.data.text_encoding import take_subwords
+from ctxzoo.models.ops_bidaf_words import NUM_WORD_SHAPES, classify_word_shape, stem_word
 from ctxzoo.models.ops_subwords import NO_SUBWORDS
-from ctxzoo.models.tokenization_word_char import NUM_WORD_SHAPES, WordCharTokenizer, classify_word_shape, stem_word
+from ctxzoo.models.tokenization_word_char import WordCharTokenizer
 from ctxzoo.tasks.question_answering.preparation import PreparedSplit, PreparedTexts
 
 

@@ -18,7 +18,8 @@ from ctxzoo.data.formats import Rows, TextFormatError
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.text_columns import ColumnNames
-from ctxzoo.models.ops_vote import NEW_BILL, OUTCOME_WORDS, remove_outcomes, split_into_words
+from ctxzoo.models.ops_vote import NEW_BILL
+from ctxzoo.models.ops_vote_text import OUTCOME_WORDS, remove_outcomes, split_into_words
 from ctxzoo.tasks.vote_prediction.experiments import MAX_WORDS
 from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, read_votes, separate_votes
 

@@ -3,7 +3,8 @@ import pytest
 import torch
 
 from ctxzoo.data.sources import dataset_fingerprint
-from ctxzoo.models.tokenization_word_char import build_word_char_tokenizer, compute_word_features
+from ctxzoo.models.ops_bidaf_words import compute_word_features
+from ctxzoo.models.tokenization_word_char import build_word_char_tokenizer
 from ctxzoo.tasks.question_answering.batches import (
     EVALUATION_LIMITS,
     LENGTH_MULTIPLE,

@@ -16,7 +16,7 @@ from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.data.sources import resolve_dataset
 from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.modeling_nipen import NipenForVotePrediction
-from ctxzoo.models.ops_vote import OUTCOME_WORDS, remove_outcomes, split_into_words
+from ctxzoo.models.ops_vote_text import OUTCOME_WORDS, remove_outcomes, split_into_words
 from ctxzoo.tasks.vote_prediction.data import VoteDataModule, build_vocabulary
 from ctxzoo.tasks.vote_prediction.experiments import build_paper_experiment
 from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
