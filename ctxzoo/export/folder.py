@@ -86,11 +86,11 @@ def export_checkpoint(
                 write_program(program, file, names, int8=True)
                 _report_int8(compare(open_program(file), model, task), report)
             _write_files_beside(saved, task, model, tokenizer, folder, kind, agreement)
-            files = sorted(one.name for one in folder.iterdir())
+            beside = sorted({one.name for one in folder.iterdir()} - {file.name})
             size = file.stat().st_size
     except NotExportableError as error:
         raise NotExportableError(f"{saved.checkpoint}, a {type(model).__name__}: {error}") from error
-    report(f"{output}: {size / 1e6:.1f} MB in {FILES[kind]}, beside it {', '.join(set(files) - {FILES[kind]})}")
+    report(f"{output}: {size / 1e6:.1f} MB in {FILES[kind]}, beside it {', '.join(beside)}")
 
 
 def list_outputs(model: Any, task: TaskExport) -> list[str]:
@@ -147,7 +147,8 @@ def _write_files_beside(
     example = _OF_MODELS.sub(r"\1\2\3", example)
     if kind == TORCH:
         example = _SESSION.sub(r'\1import torch\n\2torch.export.load(FOLDER / "model.pt2").module()', example)
-        example = _RUN.sub(r"model(**{name: torch.from_numpy(value) for name, value in \1.items()})", example)
+        tensors = r"{name: torch.from_numpy(value) for name, value in \1.items()}"
+        example = _RUN.sub(rf"[value.detach().numpy() for value in model(**{tensors})]", example)
     write_atomically(folder / EXAMPLE, example.encode())
     text = format_readme(saved, task, model, tokenizer, kind, agreement)
     write_atomically(folder / README, text.encode())

@@ -123,11 +123,10 @@ def open_program(file: Path) -> Run:
     options.intra_op_num_threads = 1
     options.log_severity_level = 3  # errors
     session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
-    known = {one.name for one in session.get_inputs()}  # one that the model does not read is not in the file
 
     def run(inputs: Tensors) -> list[torch.Tensor]:
         """Return the outputs of the file's model."""
-        arrays = session.run(None, {name: value.numpy() for name, value in inputs.items() if name in known})
+        arrays = session.run(None, {name: value.numpy() for name, value in inputs.items()})
         return [torch.from_numpy(array) for array in arrays]
 
     return run

@@ -29,8 +29,8 @@ class LanguageModellingExport(TaskExport):
         yield f"In front stands the end mark of the line before, id {tokenizer.eos_token_id}."
         yield (
             "The softmax of the scores at the last word is the probability of each next word. To continue a line, draw "
-            "one (or take the most probable), append it and read again, until the end mark comes; padding and the unknown "
-            "word are never drawn. The program keeps no state: each call reads the line from its beginning."
+            "one (or take the most probable), append it and read again, until the end mark comes; padding and the "
+            "unknown word are never drawn. The program keeps no state: each call reads the line from its beginning."
         )
 
 

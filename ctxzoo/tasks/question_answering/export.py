@@ -62,7 +62,7 @@ class QuestionAnsweringExport(TaskExport):
         yield (
             "`tokenizer.json` (Hugging Face tokenizers) cuts question and context into words. A word has the id of the "
             "first of these forms in its vocabulary: as written, small letters, first letter capital, capitals; else "
-            "1. The double quotes of LaTeX are looked up as the plain one. Both texts begin with an extra token of id 1."
+            "1. The double quotes of LaTeX are looked up as the plain one. Both texts begin with an extra token, id 1."
         )
         if config.char_vocab_size:
             yield (
@@ -84,8 +84,8 @@ class QuestionAnsweringExport(TaskExport):
         if config.squad_version == "2.0":
             threshold = 0.5 if config.no_answer_threshold is None else config.no_answer_threshold
             yield (
-                "No answer has the sum at place 0; with n that one and s that of the best words, the no-answer score is "
-                f"1 / (1 + exp(s - n)), and there is no answer where it is above {threshold:g}."
+                "No answer has the sum at place 0; with n that one and s that of the best words, the no-answer score "
+                f"is 1 / (1 + exp(s - n)), and there is no answer where it is above {threshold:g}."
             )
         yield (
             "Texts of more than 1,000 words are read by `ctxzoo predict` in windows that overlap; the program reads "
