@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import posixpath
 import re
+import textwrap
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -35,7 +36,7 @@ OUTSIDE = (
 )
 PROGRAMS = ("notebooks/*.ipynb", "docs/reading/*.py")  # shown as pages
 _CODE_OR_LINK = re.compile(r"^ *```.*?^ *```|`[^`\n]*`|(?<=\]\()(?P<path>[^()\s#:]+)(?=[)#])", re.MULTILINE | re.DOTALL)
-_INCLUDE = re.compile(r'^<!-- include: (?P<path>\S+) "(?P<heading>[^"]+)" -->$', re.MULTILINE)
+_INCLUDE = re.compile(r'^(?P<indent> *)<!-- include: (?P<path>\S+) "(?P<heading>[^"]+)" -->$', re.MULTILINE)
 
 
 def list_public_packages() -> list[str]:
@@ -49,11 +50,14 @@ def list_public_packages() -> list[str]:
 
 def build_reference() -> dict[str, str]:
     """Return the pages of the reference, Markdown for mkdocstrings, by their source path."""
-    pages = {}
+    pages, examples = {}, (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     for package in list_public_packages():
         module = import_module(package)
         names = [f"{package}.{name}" for name in module.__all__]
-        pages[f"api/{package}.md"] = _write_reference(f"`{package}`", (module.__doc__ or "").strip(), names)
+        text = (module.__doc__ or "").strip()
+        if f"\n## `{package}`\n" in examples:
+            text += f" [Examples](../api.md#{package.replace('.', '')})"
+        pages[f"api/{package}.md"] = _write_reference(f"`{package}`", text, names)
     for name, known in ctxzoo.ARCHITECTURES.items():
         classes = [known.config_class, *known.model_classes.values()]
         names = [f"{one.__module__}.{one.__name__}" for one in classes]
@@ -188,9 +192,13 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     markdown = relink(markdown, SOURCES[uri], uri)
     if uri == "api.md":
         markdown = re.sub(r"^## `(ctxzoo.*)`$", r"\g<0>\n\n[Every name of it](api/\1.md)", markdown, flags=re.MULTILINE)
-    return _INCLUDE.sub(
-        lambda found: relink(read_section(found["path"], found["heading"]), found["path"], uri), markdown
-    )
+    return _INCLUDE.sub(lambda found: _include(found, uri), markdown)
+
+
+def _include(found: re.Match[str], uri: str) -> str:
+    """Return the section of another page that an include names, indented as the include is."""
+    text = relink(read_section(found["path"], found["heading"]), found["path"], uri)
+    return textwrap.indent(text, found["indent"])
 
 
 def relink(markdown: str, source: str, uri: str) -> str:

@@ -88,14 +88,17 @@ def test_no_table_of_results_stands_twice() -> None:
     assert [name for name, times in found.items() if times > 1] == []
 
 
-def test_every_problem_stands_among_those_of_own_data() -> None:
-    text = (REPOSITORY_ROOT / "docs" / "own_data.md").read_text(encoding="utf-8")
+def test_every_problem_has_a_page_and_stands_among_those_of_own_data() -> None:
+    text, index = _text("docs/own_data.md"), _text("docs/problems/README.md")
     by_name = subparsers_of(subparsers_of(build_parser())["train"])
     problems = {parser: name for name, parser in reversed(by_name.items())}  # an alias comes behind its name
     assert len(problems) >= 10
     for problem in problems.values():
         assert f"\nctxzoo train {problem} --data " in text, f"docs/own_data.md has no example of {problem}"
-        assert f"\n| {problem} | " in text, f"docs/own_data.md does not say what is read for {problem}"
+        page = f"{problem.replace('-', '_')}.md"
+        assert f"]({page}) | " in index, f"docs/problems/README.md has no row of {problem}"
+        for part in (f"\nctxzoo train {problem} --data ", "\n## What is read\n", "\n## Answers for a file\n"):
+            assert part in _text(f"docs/problems/{page}"), f"docs/problems/{page} lacks {part!r}"
 
 
 def test_every_dataset_stands_in_the_table_of_datasets() -> None:
