@@ -1,6 +1,6 @@
 """ctxzoo: context-aware text and sequence models for PyTorch Lightning and Hugging Face.
 
-Importing the package registers every architecture with transformers' Auto classes. What the names do is in docs/api.md.
+Importing the package registers every architecture with transformers' Auto classes. Examples are in docs/api.md.
 """
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 __version__: str
+"""Release, or between releases the commit."""
 
 if TYPE_CHECKING:
     from ctxzoo.attention_interface import attention_divergence, load_with_attention, use_attention

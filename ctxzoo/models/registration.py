@@ -64,6 +64,7 @@ class _Architectures(Mapping[str, Architecture]):
 
 
 ARCHITECTURES = _Architectures()
+"""All architectures by name; each is an `Architecture` with its classes, which are imported when they are asked for."""
 
 
 def register_architecture(
