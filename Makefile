@@ -6,7 +6,8 @@
 # `make notebooks`: run every notebook in a kernel of its own, and store what it prints and draws.
 # `make site`: the pages as a site with a search, in build/site; a link that leads nowhere is an error.
 # `make house`: files and lines of the parts, and how often a training is described in the older ways.
-# `make resolve`: whether the versions of constraints.txt can be installed with every supported Python.
+# `make resolve`: whether the versions of constraints.txt, and the lowest, can be installed with every supported Python.
+# `make release`: wheel and source distribution in dist/, each tried in empty environments of the Pythons that are here.
 # `make constraints`: write constraints.txt anew, with the versions that it has wherever they still fit.
 
 PYTHON ?= python3
@@ -24,7 +25,7 @@ ifndef OMP_WAIT_POLICY
 export GOMP_SPINCOUNT ?= 1000
 endif
 
-.PHONY: help demo check test test-all slow data browser lint docs notebooks site house resolve constraints clean
+.PHONY: help demo check test test-all slow data browser lint docs notebooks site house resolve release constraints clean
 
 help:
 	@grep -E '^# `' Makefile | sed 's/^# //'
@@ -80,6 +81,9 @@ house: $(INSTALLED)
 
 resolve: $(INSTALLED)
 	UV=$(abspath $(BIN))/uv .ci/resolve
+
+release: $(INSTALLED)
+	UV=$(abspath $(BIN))/uv BIN=$(abspath $(BIN)) .ci/release
 
 constraints: $(INSTALLED)
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --only-binary :all: --no-annotate --extra dev \

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 INTERRUPTED = 130  # as shells have it: 128 and the number of the signal
+WITH_JSON = ("list", "info", "evaluate", "doctor")  # and those of `data`
 COMMANDS = {
     "list": "Architectures of this release.",
     "info": "What an architecture or a checkpoint is: fields, variants, parameters, files.",
@@ -50,11 +51,22 @@ def build_command_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.
         prog="ctxzoo", description="Context-aware text models: train, look, score, ask, publish."
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show which release, or commit, this is")
+    parser.add_argument(
+        "--print_completion", action=_Completion, metavar="SHELL", help="what completes commands in bash, zsh or tcsh"
+    )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     parsers = {}
     for name, text in COMMANDS.items():
-        parsers[name] = commands.add_parser(name, help=text, description=text, parents=[debug_parser()])
+        parents = [debug_parser(), *([json_parser()] if name in WITH_JSON else [])]
+        parsers[name] = commands.add_parser(name, help=text, description=text, parents=parents)
     return parser, parsers
+
+
+def json_parser() -> argparse.ArgumentParser:
+    """Return the parent of the parsers of commands that also answer programs."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs; notes go to the standard error")
+    return parser
 
 
 def debug_parser() -> argparse.ArgumentParser:
@@ -69,6 +81,19 @@ class _Version(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
         print(f"ctxzoo {_version()}")
+        parser.exit()
+
+
+class _Completion(argparse.Action):
+    """Prints the script by which a shell completes commands and options, of all commands."""
+
+    def __call__(self, parser: argparse.ArgumentParser, _: Any, shell: Any, *__: Any) -> None:
+        from ctxzoo.cli.completion import format_completion
+
+        try:
+            print(format_completion(shell))
+        except (ImportError, ValueError) as error:
+            parser.error(str(error))
         parser.exit()
 
 

@@ -6,12 +6,13 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxzoo.cli.printing import print_table
+from ctxzoo.cli.printing import print_json, print_table
 from ctxzoo.data.notices import format_count
-from ctxzoo_command import debug_parser
+from ctxzoo_command import debug_parser, json_parser
 
 if TYPE_CHECKING:
     from ctxzoo.catalogue.check import Finding
@@ -39,7 +40,7 @@ def add_data_commands(parser: argparse.ArgumentParser) -> None:
     )
 
     help = "All datasets: size, licence, what they are made of, what uses them."
-    sub = commands.add_parser("list", help=help, description=help, parents=[debug])
+    sub = commands.add_parser("list", help=help, description=help, parents=[debug, json_parser()])
     sub.set_defaults(command=list_datasets)
 
     help = "Download a dataset from its source, convert and check it. An interrupted download goes on."
@@ -50,7 +51,7 @@ def add_data_commands(parser: argparse.ArgumentParser) -> None:
     sub.set_defaults(command=get_dataset)
 
     help = "Say whether a folder holds the rows that results were computed on."
-    sub = commands.add_parser("check", help=help, description=help, parents=[debug, folder])
+    sub = commands.add_parser("check", help=help, description=help, parents=[debug, json_parser(), folder])
     sub.add_argument("subject", metavar="FOLDER_OR_NAME", help="a folder, or a dataset in the data folder")
     sub.set_defaults(command=check_dataset)
 
@@ -59,6 +60,10 @@ def list_datasets(options: argparse.Namespace) -> int:
     """Print all datasets, and below the table what each is made of."""
     from ctxzoo.catalogue.entries import ENTRIES
 
+    if getattr(options, "json", None):
+        names = ("name", "megabytes", "licence", "differs", "uses", "kinds", "description", "source", "how")
+        print_json([{name: getattr(entry, name) for name in names} for entry in ENTRIES.values()], options.json)
+        return OK
     rows = [
         [
             entry.name,
@@ -125,6 +130,11 @@ def check_dataset(options: argparse.Namespace) -> int:
         if not path_exists(folder):
             raise ValueError(f"there is no folder {folder}; get it: ctxzoo data get {entry.name}")
     findings = check_splits(entry, folder)
+    if options.json:
+        splits = [asdict(finding) for finding in findings]
+        same = are_all_splits_unchanged(findings)
+        print_json({"folder": str(folder), "dataset": entry.name, "same": same, "splits": splits}, options.json)
+        return OK if same else FAILED
     print(f"{folder}: {entry.name}")
     _print_findings(findings)
     if are_all_splits_unchanged(findings):

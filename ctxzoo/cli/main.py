@@ -10,14 +10,16 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from huggingface_hub.errors import StrictDataclassError
 
 import ctxzoo
 from ctxzoo.cli.data import add_data_commands
-from ctxzoo.cli.printing import print_table
+from ctxzoo.cli.printing import print_json, print_table
 from ctxzoo.cli.train import add_problem_parsers, parse_train_options
 from ctxzoo.data.files import DATA_SUFFIXES, HUB_VARIABLE, check_output_file, refuse_output_among_inputs
 from ctxzoo.data.notices import format_error_on_one_line, format_error_with_row_hint
@@ -65,11 +67,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parse_train_options(words) or build_parser().parse_args(words)
         if not options.debug:
             _silence_libraries()
+        options.json = sys.stdout if getattr(options, "json", False) else None  # all else goes to the standard error
         how = {name: getattr(options, name, False) for name in ("skip_bad", "no_header")}
         _check_output_files(options)
         with replace_pipes_by_files(options), collect_reading_notes(**how) as notes:
             try:
-                status: int = options.command(options)
+                with redirect_stdout(sys.stderr if options.json else sys.stdout):
+                    status: int = options.command(options)
             finally:
                 print(*(f"{line}\n" for line in notes.format_new_lines()), sep="", end="", file=sys.stderr)
         sys.stdout.flush()
@@ -189,14 +193,23 @@ def list_architectures(options: argparse.Namespace) -> int:
     from ctxzoo.cli.inspection import list_variants
     from ctxzoo.hub.card_facts import load_architecture_facts
 
-    rows = []
-    for architecture in ctxzoo.ARCHITECTURES.values():
-        heads = ", ".join(
-            head.removeprefix("AutoModelFor") for head in architecture.model_classes if head != "AutoModel"
-        )
-        title = load_architecture_facts(architecture).title
-        page = f"docs/models/{architecture.name}.md"
-        rows.append([architecture.name, title, heads, str(len(list_variants(architecture))), page])
+    listed: list[dict[str, Any]] = [
+        {
+            "architecture": one.name,
+            "title": load_architecture_facts(one).title,
+            "heads": [head.removeprefix("AutoModelFor") for head in one.model_classes if head != "AutoModel"],
+            "variants": list(list_variants(one)),
+            "page": f"docs/models/{one.name}.md",
+        }
+        for one in ctxzoo.ARCHITECTURES.values()
+    ]
+    if options.json:
+        print_json(listed, options.json)
+        return OK
+    rows = [
+        [row["architecture"], row["title"], ", ".join(row["heads"]), str(len(row["variants"])), row["page"]]
+        for row in listed
+    ]
     print_table(["architecture", "title", "heads", "variants", "page"], rows)
     return OK
 
@@ -204,13 +217,13 @@ def list_architectures(options: argparse.Namespace) -> int:
 def print_info(options: argparse.Namespace) -> int:
     """Print what `ctxzoo info` says of an architecture or a checkpoint; return the exit status."""
     if options.subject in ctxzoo.ARCHITECTURES and not Path(options.subject).exists():
-        return _print_architecture_info(ctxzoo.ARCHITECTURES[options.subject])
+        return _print_architecture_info(ctxzoo.ARCHITECTURES[options.subject], options.json)
     if "/" not in options.subject and not Path(options.subject).exists() and HUB_VARIABLE not in os.environ:
         raise ValueError(
             f"{options.subject!r} is neither an architecture ({', '.join(ctxzoo.ARCHITECTURES)}) nor a checkpoint "
             "folder nor a Hub id (user/name)"
         )
-    return _print_checkpoint_info(options.subject)
+    return _print_checkpoint_info(options.subject, options.json)
 
 
 def evaluate_checkpoint(options: argparse.Namespace) -> int:
@@ -226,30 +239,33 @@ def evaluate_checkpoint(options: argparse.Namespace) -> int:
     _set_num_threads(options)
     options.checkpoint = str(saved.folder)  # of a Hub id, where it is cached
     scores = get_problem(card.name).evaluate(options, problem_options)
+    labels = getattr(options, "labels", None)  # scores of each label, which classifiers of texts have
+    content = {
+        "checkpoint": name,
+        "dataset": options.dataset,
+        "split": options.split,
+        **problem_options,
+        "precision": options.precision,
+        "metrics": scores,
+        **({} if labels is None else {"labels": labels}),
+        "reading": get_reading_notes().to_json_dict(),
+        "versions": get_library_versions(),
+    }
+    if options.output is not None:
+        write_json(options.output, content)
+    if options.json:
+        print_json(content, options.json)
+        return OK
     rows = [
         [
-            card.metrics[name].name if name in card.metrics else name.replace("_", " "),
+            card.metrics[metric].name if metric in card.metrics else metric.replace("_", " "),
             f"{value:,}" if isinstance(value, int) else f"{value:.4f}",
         ]
-        for name, value in _sort_metrics(scores, card).items()
+        for metric, value in _sort_metrics(scores, card).items()
     ]
     print_table(["metric", options.split], rows, title=f"{name} on {options.dataset}")
-    labels = getattr(options, "labels", None)  # scores of each label, which classifiers of texts have
     for one in [] if labels is None else build_label_tables(labels, options.split):
         print_table(one.rows[0], one.rows[1:], title=one.title)
-    if options.output is not None:
-        content = {
-            "checkpoint": name,
-            "dataset": options.dataset,
-            "split": options.split,
-            **problem_options,
-            "precision": options.precision,
-            "metrics": scores,
-            **({} if labels is None else {"labels": labels}),
-            "reading": get_reading_notes().to_json_dict(),
-            "versions": get_library_versions(),
-        }
-        write_json(options.output, content)
     return OK
 
 
@@ -379,53 +395,82 @@ def print_installation_report(options: argparse.Namespace) -> int:
     from ctxzoo.cli.doctor import examine_installation
 
     findings = examine_installation(ENTRIES)
-    print_table(["", "", f"ctxzoo {ctxzoo.__version__}"], [[f.status, f.subject, f.detail] for f in findings])
     missing = sorted(finding.subject for finding in findings if finding.status == "missing")
+    if options.json:
+        found = [asdict(finding) for finding in findings]
+        print_json({"ctxzoo": ctxzoo.__version__, "fit": not missing, "findings": found}, options.json)
+        return FAILED if missing else OK
+    print_table(["", "", f"ctxzoo {ctxzoo.__version__}"], [[f.status, f.subject, f.detail] for f in findings])
     if missing:
         print(f"not fit: {', '.join(missing)}")
     return FAILED if missing else OK
 
 
-def _print_architecture_info(architecture: Architecture) -> int:
+def _print_architecture_info(architecture: Architecture, json_stream: TextIO | None) -> int:
     """Print fields, variants and numbers of parameters of an architecture; return the exit status."""
     from ctxzoo.cli import inspection
     from ctxzoo.hub.folder_checks import build_meta_model
 
-    rows = [
-        [field.name, field.type, repr(field.default)]
-        for field in inspection.list_architecture_fields(architecture.config_class)
-    ]
-    print_table(["field", "type", "default"], rows, title=f"{architecture.name}: configuration")
+    fields = inspection.list_architecture_fields(architecture.config_class)
     model_class = inspection.get_last_head_class(architecture)
-    named = inspection.list_variants(architecture)
-    rows = []
-    for name, settings in named.items():
-        parts = inspection.count_parameters_by_part(
+    variants = inspection.list_variants(architecture)
+    sizes_of_variants = {
+        name: inspection.count_parameters_by_part(
             build_meta_model(model_class, inspection.build_variant_config(architecture, name))
         )
+        for name in variants
+    }
+    files = inspection.list_files_of_architecture(architecture)
+    default_parts = inspection.count_parameters_by_part(build_meta_model(model_class, architecture.config_class()))
+    if json_stream is not None:
+        of_variants = [
+            {"variant": name, "settings": settings, **_sum_for_json(sizes_of_variants[name])}
+            for name, settings in variants.items()
+        ]
+        of_fields = [{"field": one.name, "type": one.type, "default": one.default} for one in fields]
+        content = {"architecture": architecture.name, "fields": of_fields, "variants": of_variants}
+        model = {"class": model_class.__name__, "parts": [asdict(part) for part in default_parts]}
+        print_json({**content, "model": model, "files": files}, json_stream)
+        return OK
+    rows = [[field.name, field.type, repr(field.default)] for field in fields]
+    print_table(["field", "type", "default"], rows, title=f"{architecture.name}: configuration")
+    rows = []
+    for name, settings in variants.items():
         changes = ", ".join(f"{key}={value!r}" for key, value in settings.items()) or "the defaults"
-        rows.append([name, changes, f"{inspection.sum_parts(parts).trainable:,}"])
+        rows.append([name, changes, f"{inspection.sum_parts(sizes_of_variants[name]).trainable:,}"])
     if rows:
         sizes = ", ".join(f"{name}={value}" for name, value in architecture.config_class.nominal_sizes.items())
         print_table(
             ["variant", "settings", "trained parameters"], rows, title=f"variants, with {sizes}, frozen vectors"
         )
-    model = build_meta_model(model_class, architecture.config_class())
-    _print_parts(inspection.count_parameters_by_part(model), f"{model_class.__name__} with the defaults")
+    _print_parts(default_parts, f"{model_class.__name__} with the defaults")
     print("files:")
-    for file in inspection.list_files_of_architecture(architecture):
+    for file in files:
         print(f"  {file}")
     return OK
 
 
-def _print_checkpoint_info(checkpoint: str) -> int:
+def _print_checkpoint_info(checkpoint: str, json_stream: TextIO | None) -> int:
     """Print the configuration, parameters and facts of a checkpoint; return the exit status."""
     from ctxzoo.cli import inspection
 
     facts = inspection.read_checkpoint_facts(checkpoint)
+    fields = inspection.list_architecture_fields(facts.config)
+    if json_stream is not None:
+        content = {
+            "checkpoint": checkpoint,
+            "architecture": facts.architecture.name,
+            "class": facts.model_class.__name__,
+            "fields": [{"field": one.name, "value": one.value, "default": one.default} for one in fields],
+            "parts": [asdict(part) for part in facts.parts],
+            **_sum_for_json(facts.parts),
+            "notes": inspection.format_info_lines(facts),
+        }
+        print_json(content, json_stream)
+        return OK
     rows = [
         [field.name, _truncate_text(repr(field.value)), "" if field.value == field.default else repr(field.default)]
-        for field in inspection.list_architecture_fields(facts.config)
+        for field in fields
     ]
     print_table(
         ["field", "value", "default, where it differs"], rows, title=f"{checkpoint}: {facts.model_class.__name__}"
@@ -524,6 +569,14 @@ def _print_parts(parts: list[Part], title: str) -> None:
 
     rows = [[part.name, f"{part.trainable:,}", f"{part.total:,}"] for part in (*parts, sum_parts(parts))]
     print_table(["part", "trained", "with frozen"], rows, title=title)
+
+
+def _sum_for_json(parts: list[Part]) -> dict[str, int]:
+    """Return the numbers of parameters of a model's parts together."""
+    from ctxzoo.cli.inspection import sum_parts
+
+    of_all = sum_parts(parts)
+    return {"trainable": of_all.trainable, "total": of_all.total}
 
 
 def _silence_libraries() -> None:

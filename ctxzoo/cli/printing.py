@@ -1,9 +1,11 @@
-"""Tables on a terminal or in a file."""
+"""Tables on a terminal or in a file, and what programs read."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
+from typing import Any, TextIO
 
 WIDTH_OF_FILES = 160  # where the output is no terminal
 
@@ -25,3 +27,8 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: s
         console.print(table)
     else:
         print_table_with_title(title, table, console)
+
+
+def print_json(content: Any, stream: TextIO) -> None:
+    """Print content as JSON, for programs; what JSON does not have is a text."""
+    print(json.dumps(content, indent=1, ensure_ascii=False, default=str), file=stream)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
 from collections.abc import Sequence
 
@@ -74,11 +73,9 @@ def run_train_command(options: argparse.Namespace) -> int:
     from ctxzoo.training.interrupted import TrainingInterrupted
 
     if not options.debug:
-        import lightning.pytorch  # noqa: F401  sets its level when it is imported
-        import transformers
+        from ctxzoo.training.libraries import silence_lightning
 
-        logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
-        transformers.utils.logging.set_verbosity_error()  # a new head is told in one line
+        silence_lightning()
     try:
         train_on_user_data(options.problem, options.line.replace_files(options))
     except (TrainingInterrupted, KeyboardInterrupt):

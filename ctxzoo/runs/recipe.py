@@ -16,7 +16,7 @@ from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import Problem
 from ctxzoo.training.arguments import Args
 from ctxzoo.training.interrupted import TrainingInterrupted
-from ctxzoo.training.libraries import check_wandb
+from ctxzoo.training.libraries import check_wandb, silence_lightning
 
 Settings = TypeVar("Settings", bound=Args)
 STOPPED = "stopped; --resume keeps what is finished and goes on with the rest"
@@ -73,6 +73,9 @@ class Study:
         experiment = line.make_tiny(self.problem.make_tiny)
         if experiment.run.wandb:
             check_wandb()
+        if not sys.stdout.isatty():  # into a file or a pipe, what a person can read
+            silence_lightning()
+            experiment = experiment.copy_with(progress=experiment.run.progress and "progress" in line.typed)
         self.main(experiment.copy_with(commit=git_commit()), **line.several)
 
 

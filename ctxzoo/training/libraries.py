@@ -40,6 +40,15 @@ def hide_library_messages() -> None:
     warnings.filterwarnings("ignore", message=re.escape(WARNED))
 
 
+def silence_lightning() -> None:
+    """Leave what Lightning tells of devices and starts, and transformers of new heads, out from now on."""
+    import lightning.pytorch  # noqa: F401  sets its level when it is imported
+    import transformers
+
+    logging.getLogger(_LIGHTNING).setLevel(logging.WARNING)
+    transformers.utils.logging.set_verbosity_error()
+
+
 def is_installed(package: str) -> bool:
     """Return whether a package can be imported, without importing it."""
     try:
