@@ -105,7 +105,13 @@ def write_program(program: torch.export.ExportedProgram, file: Path, names: list
         return
     # With gradients a scan would be converted together with its backward pass.
     with torch.no_grad(), _quiet(), _refuse_failure("ONNX", "take --format torch"):
-        converted = torch.onnx.export(program, dynamo=True, verbose=False, output_names=names)
+        converted = torch.onnx.export(
+            program,
+            dynamo=True,
+            verbose=False,
+            output_names=names,
+            custom_translation_table={torch.ops.aten.sort.stable: _sort_in_onnx},
+        )
         assert converted is not None
         converted.save(file, external_data=False)
     if int8:
@@ -147,6 +153,13 @@ def compare(run: Run, model: Any, task: TaskExport, *, seed: int = 0) -> Agreeme
             equal += int((ours == theirs).sum())
             decided += len(theirs)
     return Agreement(SHAPES, difference, equal, decided)
+
+
+def _sort_in_onnx(x: Any, stable: bool | None = None, dim: int = -1, descending: bool = False) -> Any:
+    """Return the ONNX of a stable sort, for which torch has none: TopK, which keeps the order of equal values."""
+    from onnxscript.function_libs.torch_lib.ops.core import aten_sort
+
+    return aten_sort(x, dim=dim, descending=descending)
 
 
 def _draw_shapes(task: TaskExport, generator: torch.Generator) -> Iterator[list[int]]:
