@@ -29,6 +29,8 @@ _logger = logging.getLogger("mkdocs.hooks")
 ROOT = Path(__file__).parents[1]
 OUTSIDE = (
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
     "recipes/README.md",
     "benchmarks/README.md",
     "model_cards/README.md",
