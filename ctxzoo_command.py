@@ -24,6 +24,7 @@ COMMANDS = {
     "predict": "Answer questions, label texts, tag words, fill in words, recommend items, continue text or music.",
     "app": "Try a checkpoint on a page in the browser, or write that page as a Space of the Hub.",
     "export": "Write a model as ONNX or a torch program, with what runs it without ctxzoo.",
+    "serve": "Answer requests over HTTP as predict answers rows of a file.",
     "pack": "Write a checkpoint folder with the code that it needs to load without ctxzoo.",
     "push": "Check a checkpoint folder and upload it, with its code, to the Hub in one commit.",
     "verify": "Check that a checkpoint is whole, and its code, if any, this release's; none is run.",

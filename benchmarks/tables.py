@@ -27,6 +27,7 @@ from benchmarks.recbole_sessions_tables import format_recbole_sessions_table
 from benchmarks.reporting import RESULTS, format_number, read_rows
 from benchmarks.second_order_tables import format_second_order_tables
 from benchmarks.sentences import SENTENCES, format_sentence
+from benchmarks.serving import format_serving_table
 from benchmarks.session_positions_tables import format_session_positions_table
 from benchmarks.settings_search import format_settings_search_table
 from benchmarks.shared_rows import format_shared_rows_tables
@@ -122,6 +123,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "settings_search": format_settings_search_table,
     "label_memory": format_label_memory_table,
     "predictions": format_predictions_table,
+    "serving": format_serving_table,
 }
 
 

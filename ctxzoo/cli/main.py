@@ -45,6 +45,13 @@ if TYPE_CHECKING:
 OK, FAILED, USER_ERROR = 0, 1, 2
 OUTPUTS = ("output", "na_prob", "picture")  # options that name a file to write; `--explain` is checked by its problem
 OUTPUT_FOLDERS = ("output_dir", "results_dir")
+SERVICE_LIMITS = (  # as `ctxzoo.serving.request_rows.Limits` has them, with their defaults
+    ("max_bytes", 1_000_000, "largest body of a request"),
+    ("max_rows", 1000, "most rows of a request"),
+    ("max_characters", 100_000, "longest text of a row"),
+    ("queue", 64, "most requests that are answered or wait; further ones are told to come back"),
+    ("timeout", 60, "seconds in which a request arrives, and in which it is answered"),
+)
 LONGEST_VALUE = 100  # characters of a field of a config that `print_info` shows
 EMBEDDING_TASKS = (
     "pos_induction",
@@ -165,6 +172,22 @@ def build_parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--format", dest="kind", choices=("onnx", "torch"), default="onnx", help="default: onnx")
     sub.add_argument("--int8", action="store_true", help="8-bit weights, of onnx; how much changes is reported")
+
+    sub = add_command("serve", serve_checkpoint)
+    sub.add_argument("checkpoint", help="folder or Hub id")
+    sub.add_argument("--host", default="127.0.0.1", help="address to listen at; default: 127.0.0.1, this machine alone")
+    sub.add_argument("--port", type=int, default=8000, help="default: 8000; 0: a free one")
+    sub.add_argument("--skip_bad", action="store_true", help="leave bad rows out of the answers, and note which")
+    add_device_options(sub)
+    sub.set_defaults(threads=1)  # with more, what a row gets would depend on the rows beside it
+    sub.add_argument(
+        "--batch_size",
+        type=parse_positive_number,
+        help="default: 32, or 1 where rows of a batch change each other's bits",
+    )
+    for name, default, text in SERVICE_LIMITS:
+        sub.add_argument(f"--{name}", type=parse_positive_number, default=default, help=f"{text}; default: {default:,}")
+    _add_options_of_problems(sub, "serve")
 
     sub = add_command("pack", pack_checkpoint_folder)
     sub.add_argument("folder", type=Path, help="with code or without")
@@ -333,6 +356,27 @@ def export_checkpoint(options: argparse.Namespace) -> int:
     card, saved = open_checkpoint(options.checkpoint)
     task = get_problem(card.name).load_export()
     folder.export_checkpoint(saved, task, options.out, kind=options.kind, int8=options.int8)
+    return OK
+
+
+def serve_checkpoint(options: argparse.Namespace) -> int:
+    """Run `ctxzoo serve`: answer requests over HTTP until Ctrl-C or SIGTERM; return the exit status."""
+    from ctxzoo.serving.service import check_service_libraries, run_service
+
+    check_service_libraries()
+
+    from ctxzoo.checkpoints import open_checkpoint
+    from ctxzoo.serving.asked_model import AskedModel
+    from ctxzoo.serving.request_rows import Limits
+    from ctxzoo.serving.service import build_service
+    from ctxzoo.tasks.commands import load_model
+
+    card, options.saved = open_checkpoint(options.checkpoint)
+    own = _select_problem_options("serve", options, card)
+    _set_num_threads(options)
+    asked = AskedModel(card.name, *load_model(options), own, batch_size=options.batch_size, skip_bad=options.skip_bad)
+    limits = Limits(options.max_bytes, options.max_rows, options.max_characters, options.queue, options.timeout)
+    run_service(build_service(asked, options.checkpoint, limits), options.host, options.port)
     return OK
 
 

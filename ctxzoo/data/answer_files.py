@@ -56,6 +56,16 @@ def format_ranked_answer(candidates: Sequence[tuple[str, float]], item_name: str
     return Answer({"left_out": left_out, "predicted": ranked}, cells or [{"left_out": left_out, **blank}], alone)
 
 
+def format_json_line(row: Row, answer: Answer) -> str:
+    """Return the row with its answer as one line of JSON.
+
+    Raises:
+        ValueError: a column of the row has the name of one of the answer.
+    """
+    _refuse_duplicate_columns(row, answer.fields)
+    return json.dumps({**row, **answer.fields}, ensure_ascii=False, default=str)
+
+
 def write_answers(
     chunks: Iterable[list[Row]],
     answer: Callable[[list[Row]], Sequence[Answer | None]],
@@ -127,8 +137,7 @@ class _JsonLinesWriter:
 
     def __call__(self, row: Row, answer: Answer) -> None:
         """Write the row with its answer as one line of JSON."""
-        _refuse_duplicate_columns(row, answer.fields)
-        self.file.write(json.dumps({**row, **answer.fields}, ensure_ascii=False, default=str) + "\n")
+        self.file.write(format_json_line(row, answer) + "\n")
 
     def finish(self) -> None:
         """Write what ends the file behind the last answer: nothing in JSON lines."""

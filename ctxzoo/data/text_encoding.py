@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,6 +28,8 @@ UNSPACED = re.compile(
 TEXTS_AT_ONCE = 4096  # texts that are cut or encoded in one call; bounds the memory of the Python lists it gives
 TEXTS_AHEAD = 512  # texts that are encoded while a model reads those before
 FULL_LENGTH = 512  # words from which on a batch of texts to predict holds `batch_size` of them; of shorter ones more
+# A batch to predict has a multiple of so many rows: kernels for few rows, or for those left over, round otherwise.
+ROWS_ALIKE = 8
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,8 @@ def generate_text_batches(
 ) -> Iterator[tuple[list[int], dict[str, npt.NDArray[np.int64]], tuple[list[int], list[int]]]]:
     """Yield texts in batches for a model, cut at the `word_limit` of the tokenizer.
 
-    A thread encodes the next texts while the caller's model reads these.
+    A thread encodes the next texts while the caller's model reads these. Batches are such that what a text gets does
+    not depend on its neighbours, to the last bit: see `group_alike`; rows of filling are behind those of the texts.
 
     Args:
         tokenizer: Tokenizer of the model.
@@ -165,8 +168,8 @@ def generate_text_batches(
             shorter.
 
     Yields:
-        The places of the batch's texts among all, its `pad_text_batch`, and how many known words the model reads of
-        each text, and how many are left out.
+        The places of the batch's texts among all, its `pad_text_batch` with rows of filling behind it, and how many
+        known words the model reads of each text, and how many are left out.
     """
     with ThreadPoolExecutor(max_workers=1) as thread:
 
@@ -184,11 +187,52 @@ def generate_text_batches(
             known = np.diff(np.cumsum(np.append(0, encoded.ids < len(tokenizer)))[encoded.pointers])
             # Texts of nearly the same length share a batch, so that little is padded; the longest begin.
             order = np.lexsort((encoded.lengths(), known))[::-1]
-            while len(order):
-                number = batch_size * max(1, FULL_LENGTH // max(1, int(known[order[0]])))
-                rows, order = order[:number], order[number:]
+            for rows, words in group_alike(order, known, lambda words: batch_size * max(1, FULL_LENGTH // words)):
                 batch = pad_text_batch(encoded, rows, tokenizer.pad_token_id)
+                if encoded.subwords is None:
+                    batch = _fill_text_batch(batch, words)
                 yield (rows + start).tolist(), batch, (known[rows].tolist(), left_out[rows].tolist())
+
+
+def group_alike(order: Rows, lengths: Rows, get_most: Callable[[int], int]) -> Iterator[tuple[Rows, int]]:
+    """Yield rows to predict in batches in which each is padded to a length that follows from its own alone.
+
+    Sums over a padded row are rounded as its length has it, and products of matrices with few rows, or with rows left
+    over, otherwise than those of many. So a caller pads every batch to the length that it is told and fills it with
+    rows of that length, one or more (`count_filling_rows`); then what is computed for a row is the same bit for bit
+    in whatever company it is read, on one thread of a CPU.
+
+    Args:
+        order: Rows in the order in which they are read, the longest first.
+        lengths: Length of every row; (n,).
+        get_most: Function from the longest length of a batch, 1 or more, to the number of its rows at most.
+
+    Yields:
+        Rows of a batch, and the length to which they are padded: a multiple of 8, above 64 of an eighth to a quarter
+        of the length.
+    """
+    while len(order):
+        length = max(1, int(lengths[order[0]]))
+        step = max(8, 2 ** ((length - 1).bit_length() - 3))
+        padded = -(-length // step) * step
+        alike = int((lengths[order] > padded - step).sum()) if padded > step else len(order)
+        number = min(get_most(length), alike)
+        yield order[:number], padded
+        order = order[number:]
+
+
+def count_filling_rows(rows: int) -> int:
+    """Return how many rows of filling, one or more, make a batch of a multiple of `ROWS_ALIKE`."""
+    return ROWS_ALIKE - rows % ROWS_ALIKE
+
+
+def _fill_text_batch(batch: dict[str, npt.NDArray[np.int64]], words: int) -> dict[str, npt.NDArray[np.int64]]:
+    """Return a `pad_text_batch` with rows of filling behind it, each of so many words."""
+    ids = batch["input_ids"]
+    filling = np.zeros((count_filling_rows(len(ids)), max(words, ids.shape[1])), np.int64)
+    filling[:, :words] = 1  # any word, and a mask
+    wider = ((0, 0), (0, filling.shape[1] - ids.shape[1]))
+    return {name: np.concatenate([np.pad(array, wider), filling]) for name, array in batch.items()}
 
 
 def pad_text_batch(texts: EncodedTexts, rows: Rows, pad_id: int) -> dict[str, npt.NDArray[np.int64]]:

@@ -73,18 +73,28 @@ def parse_json_object(line: str, location: str) -> dict[str, Any]:
     Raises:
         DatasetFileError: it is not JSON, no object, or holds a name twice or half a character.
     """
-    try:
-        content = json.loads(line, object_pairs_hook=_build_dict_without_duplicates)
-    except (ValueError, RecursionError) as error:
-        raise DatasetFileError(f"{location} is not JSON ({error}): {line[:60]!r}") from error
+    content = parse_json(line, location)
     if not isinstance(content, dict):
         raise DatasetFileError(f"{location} is {line[:60]!r}; expected an object such as {{...}}")
-    if "\\u" in line:
+    return content
+
+
+def parse_json(text: str, location: str) -> Any:
+    """Return the value that a text of JSON holds; `location` is what messages call the text.
+
+    Raises:
+        DatasetFileError: it is not JSON, or holds a name twice in an object, or half a character.
+    """
+    try:
+        content = json.loads(text, object_pairs_hook=_build_dict_without_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise DatasetFileError(f"{location} is not JSON ({error}): {text[:60]!r}") from error
+    if "\\u" in text:
         _refuse_lone_surrogates(content, location)
     return content
 
 
-def _refuse_lone_surrogates(content: dict[str, Any], location: str) -> None:
+def _refuse_lone_surrogates(content: Any, location: str) -> None:
     """Raise DatasetFileError where a text holds half of a surrogate pair, which UTF-8 cannot encode."""
     try:
         json.dumps(content, ensure_ascii=False).encode()

@@ -12,6 +12,7 @@ from .layers_text_input import PretrainedEmbedding
 from .ops_words import take_rows
 
 _PARTS = 16  # sums that make a sum of hundreds of numbers
+_ROWS_ALIKE = 8  # a product of a multiple of so many rows rounds each in the same way, whatever the others are
 
 
 class LinearTextScores(nn.Module):
@@ -116,6 +117,7 @@ class LinearTextScores(nn.Module):
         weights = take_rows(counts, places) * take_rows(words.mean_weights, ids)
         weights = _divide(weights, _sum_by(weights, texts, size), texts)
         distinct, places = torch.unique(ids, return_inverse=True)
+        distinct = F.pad(distinct, (0, -len(distinct) % _ROWS_ALIKE))
         with torch.autocast("cpu", enabled=False):
             of_words = words.look_up_fixed(distinct).to(self.vector_weight.dtype) @ self.vector_weight
         return scores + _sum_rows(of_words, places, texts, size, weights)

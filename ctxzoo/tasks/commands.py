@@ -36,6 +36,8 @@ class Option:
         type: Function that converts the typed text into the value.
         choices: Allowed values; None: any.
         many: Whether the option takes a list of values.
+        serves: Whether an option of `ctxzoo predict` is one of `ctxzoo serve` too: not an input that is typed, nor a
+            file to write.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Option:
     type: Callable[[str], Any] = str
     choices: tuple[str, ...] | None = None
     many: bool = False
+    serves: bool = True
 
     def add_to(self, group: Any) -> None:
         """Add the option to an argparse parser, or to a group of it."""
@@ -55,6 +58,8 @@ class TaskCommands:
 
     Attributes:
         title: Heading in `--help` above the problem's options.
+        joins_rows: Whether what a row is answered is the same to the last bit in whatever company it is read, so that
+            `ctxzoo serve` may join requests; the answers then have a function `work`, from entries to results.
         evaluate_options, predict_options: Options that only this problem adds to `ctxzoo evaluate` and `ctxzoo
             predict`.
         export_at: Place of the problem's `TaskExport` as "module:name", imported when needed; None: models of this
@@ -63,6 +68,7 @@ class TaskCommands:
 
     title: ClassVar[str]
     export_at: ClassVar[str | None] = None
+    joins_rows: ClassVar[bool] = False
     evaluate_options: ClassVar[tuple[Option, ...]] = ()
     predict_options: ClassVar[tuple[Option, ...]] = ()
 
@@ -126,15 +132,33 @@ class TaskCommands:
         found: TaskExport = getattr(import_module(module), name)
         return found
 
+    def stream_rows(self, name: str, rows: Sequence[dict[str, Any]], options: Mapping[str, Any]) -> RowStream:
+        """Return the rows of a request as `ctxzoo predict` streams those of a .jsonl file.
+
+        Args:
+            name: Name of the source in messages.
+            rows: Rows, each from column name to value; 1 or more.
+            options: Values of the problem's own options by name, as in `prepare_answers`.
+
+        Raises:
+            ValueError: rows that are not as they should be, where they are read all at once.
+        """
+        from ctxzoo.data.row_stream import build_row_stream
+
+        return build_row_stream(name, rows)
+
     def options(self, command: str) -> tuple[Option, ...]:
-        """Return the options of a command, "evaluate" or "predict", that only this problem has."""
+        """Return the options of a command, "evaluate", "predict" or "serve", that only this problem has."""
+        if command == "serve":
+            return tuple(option for option in self.predict_options if option.serves)
         found: tuple[Option, ...] = getattr(self, f"{command}_options")
         return found
 
     @classmethod
     def has_command(cls, command: str) -> bool:
-        """Return whether the problem has this command, "evaluate" or "predict"."""
-        return getattr(cls, command) is not getattr(TaskCommands, command)
+        """Return whether the problem has this command, "evaluate", "predict" or "serve"."""
+        method = "prepare_answers" if command == "serve" else command
+        return getattr(cls, method) is not getattr(TaskCommands, method)
 
 
 def get_scoring_arguments(options: argparse.Namespace) -> dict[str, Any]:
@@ -151,7 +175,9 @@ def get_scoring_arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 TEXT = Option(
-    "text", "one text; for a tagger with words and signs set apart by spaces, of masked words with one [MASK]"
+    "text",
+    "one text; for a tagger with words and signs set apart by spaces, of masked words with one [MASK]",
+    serves=False,
 )
 TEXT_COLUMN = Option("text_column", "one or several, read one after another; default: text or the like", many=True)
 
@@ -159,7 +185,7 @@ TEXT_COLUMN = Option("text_column", "one or several, read one after another; def
 def add_device_options(sub: argparse.ArgumentParser) -> None:
     """Add the options that say where a command computes."""
     sub.add_argument("--device", choices=DEVICES, default="auto", help="default: auto, a GPU where there is one")
-    sub.add_argument("--threads", type=parse_positive_number, help="of the CPU; default: as many as it has")
+    sub.add_argument("--threads", type=parse_positive_number, help="of the CPU; default: as many as it has; of serve 1")
 
 
 def add_file_options(sub: argparse.ArgumentParser) -> None:

@@ -11,7 +11,19 @@ from pathlib import Path
 TRAVELLING_PACKAGES = {"torch", "transformers", "tokenizers", "huggingface_hub"}
 # Allowed under `try: … except ImportError`; the loader on the Hub side does not ask for what stands there.
 OPTIONAL_TRAVELLING_PACKAGES = {"triton", "numba", "llvmlite"}
-OPTIONAL_PACKAGES = {"gensim", "gradio", "matplotlib", "onnx", "onnxruntime", "onnxscript", "tensorboard", "wandb"}
+OPTIONAL_PACKAGES = {
+    "fastapi",
+    "gensim",
+    "gradio",
+    "matplotlib",
+    "onnx",
+    "onnxruntime",
+    "onnxscript",
+    "starlette",
+    "tensorboard",
+    "uvicorn",
+    "wandb",
+}
 NETWORK_MODULES = {"ftplib", "http", "requests", "smtplib", "socket", "ssl", "urllib"}
 
 # Kind of a file in models/ (its name up to the first underscore, or its whole name) -> kinds it may import.
@@ -90,7 +102,8 @@ PACKAGE_ARROWS: dict[str, set[str]] = {
     "checkpoints": {"models", "hub", "app", "runs", "tasks"},
     "estimators": {*_GENERAL, "training", "hub", "runs", "tasks", "checkpoints"},
     "layers": {"models"},
-    "cli": {*_GENERAL, "catalogue", "training", "hub", "app", "export", "runs", "tasks", "checkpoints"},
+    "serving": {*_GENERAL, "runs", "tasks", "checkpoints"},
+    "cli": {*_GENERAL, "catalogue", "training", "hub", "app", "export", "runs", "tasks", "checkpoints", "serving"},
 }
 # Problems do not import each other, but for these.
 TASK_ARROWS: dict[str, set[str]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,12 +37,13 @@ from ctxzoo.tasks.polyphonic_music.experiments import (
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
+    from ctxzoo.data.row_stream import RowStream
     from ctxzoo.runs.beside import Baseline
 
 CONFIG_NAME = Option("config_name", "of a dataset with several, such as jsb_chorales; default: the one it names")
 GRID = (
-    Option("steps_per_beat", "steps of MIDI files: 1 are quarters; default: 2, eighths", float),
-    Option("step_seconds", "length of such a step by the clock instead", float),
+    Option("steps_per_beat", "steps of MIDI files: 1 are quarters; default: 2, eighths", float, serves=False),
+    Option("step_seconds", "length of such a step by the clock instead", float, serves=False),
 )
 STEPS = 64  # that are added
 ONE_PIECE = (".mid", ".midi", ".json")
@@ -66,11 +67,13 @@ class PolyphonicMusic(Problem, TaskCommands):
     predict_options = (
         Option("steps", f"to add; default: {STEPS}", parse_positive_number),
         Option("prompt_steps", "read only so many of the file's first steps", parse_positive_number),
-        Option("row", "piece of a file or folder, from 0; default: all, of .mid, .json and pictures 0", int),
+        Option(
+            "row", "piece of a file or folder, from 0; default: all, of .mid, .json and pictures 0", int, serves=False
+        ),
         Option("temperature", "below 1: what is likely becomes likelier; default: 1", float),
         Option("threshold", "probability from which a key sounds; nothing is drawn then", parse_probability),
         Option("draw_seed", "of the draws; default: 0", int),
-        Option("picture", "PNG file of the roll", Path),
+        Option("picture", "PNG file of the roll", Path, serves=False),
         *GRID,
     )
 
@@ -168,6 +171,20 @@ class PolyphonicMusic(Problem, TaskCommands):
             threshold=options.get("threshold"),
             seed=options.get("draw_seed") or 0,
         )
+
+    def stream_rows(self, name: str, rows: Sequence[dict[str, Any]], options: Mapping[str, Any]) -> RowStream:
+        """Return rows with `notes` as the stream of pieces, numbered from 0, that the answers read.
+
+        Raises:
+            TextFormatError: a row without steps of keys from 0 to 87.
+        """
+        import datasets
+
+        from ctxzoo.data.row_stream import build_row_stream
+        from ctxzoo.tasks.polyphonic_music.reader import check_music
+
+        checked = check_music({"train": datasets.Dataset.from_list(list(rows))}, origin=name).splits["train"]
+        return build_row_stream(name, ({"piece": number, **row} for number, row in enumerate(checked)))
 
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         """Print or write continuations of pieces, by the options of `predict` on the command line."""

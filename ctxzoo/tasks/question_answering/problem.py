@@ -74,9 +74,9 @@ class QuestionAnswering(Problem, TaskCommands):
         Option("threshold", "no-answer score above which it abstains; default: the model's", parse_probability),
     )
     predict_options = (
-        Option("question"),
-        Option("context", "the text that answers it"),
-        Option("na_prob", "JSON file of id to no-answer score; with --file", Path),
+        Option("question", serves=False),
+        Option("context", "the text that answers it", serves=False),
+        Option("na_prob", "JSON file of id to no-answer score; with --file", Path, serves=False),
         Option("threshold", "no-answer score above which the answer is empty", parse_probability),
     )
 

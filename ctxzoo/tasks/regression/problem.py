@@ -71,7 +71,7 @@ class Regression(Problem, TaskCommands):
         Option("split_number", "which random split of all rows, from 0; default: the dataset's own", int),
     )
     predict_options = (
-        Option("numbers", f'the features of one row, with "{BETWEEN}" between them'),
+        Option("numbers", f'the features of one row, with "{BETWEEN}" between them', serves=False),
         Option("interval", "percent of such targets that intervals beside the predictions hold, as 90", float),
     )
 

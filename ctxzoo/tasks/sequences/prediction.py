@@ -7,16 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from transformers import PreTrainedModel
 
 from ctxzoo.data.answer_files import Answer, format_ranked_answer
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.row_stream import Row, RowStream, build_row_stream
+from ctxzoo.data.text_encoding import count_filling_rows, group_alike
 from ctxzoo.hub.row_pipeline import RowPipeline
 from ctxzoo.hub.saved_model import load_saved_model
+from ctxzoo.models.modeling_session import TOGETHER
 from ctxzoo.models.ops_inputs import format_name
 from ctxzoo.tasks.sequences.kinds import EVENTS, HISTORIES, ITEMS, SESSIONS, TIMES, EventColumns, SequenceKind
-from ctxzoo.tasks.sequences.reader import convert_to_seconds, read_sequences
+from ctxzoo.tasks.sequences.reader import convert_to_seconds, read_rows_of_sequences, read_sequences
 
 
 def recommend(
@@ -97,6 +100,7 @@ class SequenceAnswers:
         self.model = model
         self.k = k
         self.only_new = only_new
+        self.work = self._recommend if kind is SESSIONS else self._predict_events
         self.known = set(model.config.get_row_names())
         self.knows_popular = getattr(model.config, "item_counts", None) is not None
         self.left_out = self.without_history = 0
@@ -130,11 +134,28 @@ class SequenceAnswers:
     def _rank(self, parts: Sequence[tuple[list[list[Any]], int]]) -> list[list[tuple[str, float]]]:
         """Return what follows each sequence, sessions read many at once; nothing where nothing can be said."""
         if self.kind is not SESSIONS:
-            return [self.model.next_events(*known, self.k) if known[0] else [] for known, _ in parts]
+            return self.work([known for known, _ in parts])
         readable = [bool(known[0]) or self.knows_popular for known, _ in parts]
         histories = [known[0] for (known, _), is_one in zip(parts, readable, strict=True) if is_one]
-        found = iter(self.model.recommend_batch(histories, self.k, only_new=self.only_new) if histories else [])
+        found = iter(self.work(histories))
         return [next(found) if is_one else [] for is_one in readable]
+
+    def _predict_events(self, histories: Sequence[list[list[Any]]]) -> list[list[tuple[str, float]]]:
+        """Return the next events after each history of events and times, one by one; none after an empty one."""
+        return [self.model.next_events(*known, self.k) if known[0] else [] for known in histories]
+
+    def _recommend(self, histories: Sequence[list[Any]]) -> list[list[tuple[str, float]]]:
+        """Return the next items after each history; what a history gets does not depend on the others."""
+        found: list[list[tuple[str, float]]] = [[] for _ in histories]
+        lengths = np.array([len(history) for history in histories], np.int64)
+        for rows, length in group_alike(np.argsort(-lengths, kind="stable"), lengths, lambda _: TOGETHER):
+            batch = [histories[row] for row in rows]
+            filling = [(batch[0] * length)[:length]] * count_filling_rows(len(batch))
+            batch += filling
+            rankings = self.model.recommend_batch(batch, self.k, only_new=self.only_new, batch_size=len(batch))
+            for row, ranking in zip(rows.tolist(), rankings, strict=False):  # behind them is filling
+                found[row] = ranking
+        return found
 
     def _build_answer(
         self, name: Any, known: list[list[Any]], left_out: int, ranking: list[tuple[str, float]]
@@ -191,20 +212,29 @@ class EventPipeline(RowPipeline):
         return {name: value for name, value in answer.items() if name not in HISTORIES.ids}
 
 
-def stream_sequences(kind: SequenceKind, source: Path, columns: Mapping[str, str | None]) -> RowStream:
+def stream_sequences(
+    kind: SequenceKind,
+    source: str | Path,
+    columns: Mapping[str, str | None],
+    rows: Sequence[Mapping[str, Any]] | None = None,
+) -> RowStream:
     """Yield the sessions or histories of a file, folder or Hub id as rows with name, items or events, and times.
 
     Args:
         kind: Kind of sequence: sessions of items, or histories of timed events.
         source: Data to read: a file, folder or Hub id, as `read_sequences` takes it.
         columns: Names of the user, item and time columns, by field of `EventColumns`; None: the usual name.
+        rows: Rows to read in place of the source, which is only their name.
 
     Raises:
         OSError, ValueError: It is missing or not as it should be.
     """
     event_columns = EventColumns(**{name: value for name, value in columns.items() if value is not None})
     kept = (kind.ids[0], *kind.columns)
-    splits = read_sequences(kind, str(source), columns=event_columns).splits.values()
+    if rows is None:
+        splits = [*read_sequences(kind, str(source), columns=event_columns).splits.values()]
+    else:
+        splits = [read_rows_of_sequences(kind, str(source), rows, event_columns)]
     told = (values for rows in splits for values in zip(*(rows[column] for column in kept), strict=True))
     return build_row_stream(
         str(source), (dict(zip((event_columns.user, *kind.columns), values, strict=True)) for values in told)

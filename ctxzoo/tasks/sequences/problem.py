@@ -40,6 +40,7 @@ from ctxzoo.tasks.sequences.experiments import (
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
+    from ctxzoo.data.row_stream import RowStream
     from ctxzoo.runs.beside import Baseline
     from ctxzoo.training.task import ZooTask
 
@@ -54,10 +55,16 @@ LENGTHS = Option("at", "lengths of further lists that are scored, as 5 50", int,
 BETWEEN, AT = "|", "@"  # the things of a history, and an event and its time
 
 
+def _select_columns(options: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the names of columns that the options give, by field of `EventColumns`; None: the usual name."""
+    return {option.name.removesuffix("_column"): options.get(option.name) for option in COLUMNS}
+
+
 class SequenceProblem(Problem, TaskCommands):
     """What both problems share; a subclass says with what."""
 
     data_args = SequenceData
+    joins_rows = True
     ends: ClassVar[tuple[str, ...]]  # what stands behind the names of a history that is shown
 
     @property
@@ -199,6 +206,12 @@ class SequenceProblem(Problem, TaskCommands):
         only_new = options.get("only_new") == "yes"
         return partial(SequenceAnswers, self.kind, model, k=options.get("top"), only_new=only_new)
 
+    def stream_rows(self, name: str, rows: Sequence[dict[str, Any]], options: Mapping[str, Any]) -> RowStream:
+        """Return rows of events, or of sequences, as the stream of sequences that the answers read."""
+        from ctxzoo.tasks.sequences.prediction import stream_sequences
+
+        return stream_sequences(self.kind, name, _select_columns(options), rows)
+
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         """Print or write what follows sessions or histories, by the options of `predict` on the command line."""
         check_input(options, "history", problem_options["history"])
@@ -216,7 +229,7 @@ class SequenceProblem(Problem, TaskCommands):
             for name, probability in next_things(*history, answers.k, **only_new):
                 print(f"{probability:.4f}  {name}")
             return
-        columns = {option.name.removesuffix("_column"): problem_options[option.name] for option in COLUMNS}
+        columns = _select_columns(problem_options)
         header = [name or usual for usual, name in columns.items()]
         with open_as_file_with_suffix(options.file, kind=options.format, columns=header) as file:
             number = answer_file(options, answers, rows=stream_sequences(self.kind, file, columns))
@@ -249,7 +262,7 @@ class SessionRecommendation(SequenceProblem):
         LENGTHS,
     )
     predict_options = (
-        Option("history", f'names of items in the order of time, with "{BETWEEN}" between them'),
+        Option("history", f'names of items in the order of time, with "{BETWEEN}" between them', serves=False),
         Option(
             "top",
             "number of items; default: 10, or all that can be recommended where they are fewer",
@@ -320,6 +333,7 @@ class NextEvent(SequenceProblem):
             "history",
             f'names of events with their times, "water {AT} 0 {BETWEEN} feed {AT} 86400", or dates where those of the '
             "training were dates",
+            serves=False,
         ),
         Option("top", "number of events; default: 10, or all where there are fewer", parse_positive_number),
         *COLUMNS,

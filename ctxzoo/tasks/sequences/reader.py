@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -105,8 +105,37 @@ def load_sequences(
     splits, locations = load_split_tables(
         dataset, data_dir, EVENT_FILES, lambda path: _read_events(path, event_columns)
     )
-    has_times, is_file = TIMES in kind.columns, Path(dataset).is_file()
     names_in = functools.cache(functools.partial(_load_names_by_id, dataset, data_dir))
+    _group_and_name_things(
+        kind, splits, locations, event_columns, None if Path(dataset).is_file() else names_in, keep_times=keep_times
+    )
+    return splits
+
+
+def read_rows_of_sequences(
+    kind: SequenceKind, name: str, rows: Sequence[Mapping[str, Any]], columns: EventColumns
+) -> datasets.Dataset:
+    """Check rows and return them as `read_sequences` does those of a .jsonl file; `name` is that of their source.
+
+    Raises:
+        DatasetFileError, TextFormatError: as in `read_sequences`.
+    """
+    splits = {"train": datasets.Dataset(parse_time_column(build_table_from_dicts(rows), columns.time))}
+    _group_and_name_things(kind, splits, {"train": name}, columns, None, keep_times=False)
+    return _check_split(kind, name, splits["train"], keep_times=False)
+
+
+def _group_and_name_things(
+    kind: SequenceKind,
+    splits: dict[str, datasets.Dataset],
+    locations: Mapping[str, str],
+    event_columns: EventColumns,
+    names_in: Callable[..., Any] | None,
+    *,
+    keep_times: bool,
+) -> None:
+    """Replace splits of events by splits of sequences, and ids by names where `names_in` gives some."""
+    has_times = TIMES in kind.columns
     for split, rows in splits.items():
         location, table = locations[split], rows.with_format("arrow")[:]
         types = {name: to_plain_arrow_type(table.schema.field(name).type) for name in table.column_names}
@@ -118,7 +147,7 @@ def load_sequences(
             continue
         if has_times and TIMES not in types:
             raise TextFormatError(f"{location}: no column {TIMES!r}; there are {rows.column_names}")
-        names = None if is_file else names_in(*kind.named[column])
+        names = None if names_in is None else names_in(*kind.named[column])
         if names is None and not has_times:
             continue  # lists of names, as they are checked
         lists = rows[column]
@@ -129,7 +158,6 @@ def load_sequences(
         splits[split] = datasets.Dataset.from_dict(
             {kind.ids[0]: _list_row_names(rows, kind), kind.columns[0]: lists, **further}
         )
-    return splits
 
 
 def check_sequences(

@@ -6,6 +6,7 @@ import html
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,6 +186,21 @@ class Explanation:
             if len(value_of_word) == count:
                 break
         return list(value_of_word.items())
+
+    def to_json_dict(self) -> dict[str, Any]:
+        """Return for JSON the probability of each label, each word with what it adds to each logit, and the bias."""
+        labels = list(self.probabilities)
+        words = [
+            {"word": self.text[begin:end], "start": begin, "end": end, "known": known, "contributions": of_labels}
+            for (begin, end), known, of_labels in zip(
+                self.offsets,
+                self.is_known.tolist(),
+                (dict(zip(labels, column, strict=True)) for column in self.contributions.T.tolist()),
+                strict=True,
+            )
+        ]
+        bias = dict(zip(labels, self.bias.tolist(), strict=True))
+        return {"probabilities": self.probabilities, "words": words, "bias": bias}
 
     def _repr_html_(self) -> str:
         """Return HTML that a notebook shows: the text, its words coloured by their contributions."""

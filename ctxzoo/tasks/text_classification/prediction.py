@@ -65,8 +65,8 @@ class TextAnswers:
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
-        self._classify = partial(classify_texts, model, tokenizer, batch_size=batch_size)
-        self._share = SharedWork(self._classify, processes)
+        self.work = partial(classify_texts, model, tokenizer, batch_size=batch_size)
+        self._share = None if processes == 1 else SharedWork(self.work, processes)
         self.keeps_texts = keeps_texts
         self.texts_of = TextsOfRows(text_column)
         self.unsure_below = unsure_below
@@ -95,7 +95,7 @@ class TextAnswers:
         """
         if self.keeps_texts:
             self.texts += texts
-        answers = (self._classify if len(texts) < SHARED_TEXTS else self._share)(texts)
+        answers = (self.work if self._share is None or len(texts) < SHARED_TEXTS else self._share)(texts)
         self.number += len(answers)
         self.unsure += sum(one["score"] < (self.unsure_below or 0) for one in answers)
         self.cut += sum(LEFT_OUT in one for one in answers)
@@ -174,7 +174,7 @@ def classify_texts(
             inputs = {name: torch.from_numpy(array).to(model.device) for name, array in batch.items()}
             logits = model(**inputs).logits.float()
             probabilities = (logits.sigmoid() if several else logits.softmax(dim=1)).cpu().tolist()
-            for row, of_labels, known, left_out in zip(rows, probabilities, *numbers, strict=True):
+            for row, of_labels, known, left_out in zip(rows, probabilities, *numbers, strict=False):  # then filling
                 by_name = dict(zip(names, of_labels, strict=True))
                 answers[row] = {
                     **(

@@ -63,6 +63,7 @@ class TextClassification(Classification, TaskCommands):
     """Which label a text has."""
 
     name, title = PROBLEM, "text classification"
+    joins_rows = True
     card_at = "ctxzoo.tasks.text_classification.card:CARD"
     export_at = "ctxzoo.tasks.text_classification.export:EXPORT"
     module_at = "ctxzoo.tasks.text_classification.task:SequenceClassificationTask"
@@ -92,7 +93,7 @@ class TextClassification(Classification, TaskCommands):
         TEXT,
         TEXT_COLUMN,
         Option("unsure", "probability below which labels are flagged as unsure, or auto: as the training has chosen"),
-        Option("explain", "page (.html), or picture of one text (.png), of which words decided", Path),
+        Option("explain", "page (.html), or picture of one text (.png), of which words decided", Path, serves=False),
     )
 
     def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:

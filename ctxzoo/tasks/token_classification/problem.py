@@ -45,6 +45,7 @@ class TokenClassification(Classification, TaskCommands):
     """Which tag each word of a sentence has."""
 
     name, title = PROBLEM, "token classification"
+    joins_rows = True
     card_at = "ctxzoo.tasks.token_classification.card:CARD"
     export_at = "ctxzoo.tasks.token_classification.export:EXPORT"
     module_at = "ctxzoo.tasks.token_classification.task:TokenClassificationTask"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForTokenClassification, PreTrainedModel
 
@@ -14,6 +16,7 @@ from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import skip_or_raise
 from ctxzoo.data.row_stream import LINES, Row, RowStream, build_row_stream
 from ctxzoo.data.text_columns import TextsOfRows
+from ctxzoo.data.text_encoding import count_filling_rows, group_alike
 from ctxzoo.hub.classification_facts import get_label_names
 from ctxzoo.metrics.spans import SpanScores
 from ctxzoo.models.ops_bilstm_tagger import BIO, recognise_scheme
@@ -157,7 +160,7 @@ class TagAnswers:
     def __init__(self, model: Any, tokenizer: WordTokenizer, *, batch_size: int = 32) -> None:
         self.model = model
         self.tokenizer = tokenizer
-        self.batch_size = batch_size
+        self.work = partial(tag_sentences, model, tokenizer, batch_size=batch_size)
         self.texts_of = TextsOfRows(None)
         self.rows = self.words = 0
 
@@ -179,7 +182,7 @@ class TagAnswers:
 
     def tag_and_count(self, sentences: Sequence[list[str]]) -> list[list[dict[str, Any]]]:
         """Tag sentences as `tag_sentences` does, and count their words."""
-        tagged = tag_sentences(self.model, self.tokenizer, sentences, batch_size=self.batch_size)
+        tagged = self.work(sentences)
         self.words += sum(map(len, tagged))
         return tagged
 
@@ -202,14 +205,15 @@ def tag_sentences(
     """Tag sentences; return for each word `word`, its most probable `tag`, the `score`, and all `probabilities`."""
     names = get_label_names(model.config)
     tagged: list[list[dict[str, Any]]] = [[]] * len(sentences)
-    order = sorted(range(len(sentences)), key=lambda row: len(sentences[row]))
+    lengths = np.array([len(sentence) for sentence in sentences], np.int64)
     with in_evaluation_mode(model):
-        for begin in range(0, len(order), batch_size):
-            rows = order[begin : begin + batch_size]
-            words = tokenizer([sentences[row] for row in rows], is_split_into_words=True, padding=True)
+        for rows, length in group_alike(np.argsort(-lengths, kind="stable"), lengths, lambda _: batch_size):
+            filling = [["a"] * length] * count_filling_rows(len(rows))
+            batch = [*(sentences[row] for row in rows), *filling]
+            words = tokenizer(batch, is_split_into_words=True, padding=True)
             inputs = {name: torch.tensor(words[name], device=model.device) for name in tokenizer.model_input_names}
             probabilities = model(**inputs).logits.float().softmax(dim=2).cpu()
-            for row, of_words in zip(rows, probabilities, strict=True):
+            for row, of_words in zip(rows.tolist(), probabilities, strict=False):  # behind them is filling
                 tagged[row] = [
                     {
                         "word": word,

@@ -16,6 +16,7 @@ from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import record_note, skip_or_raise
 from ctxzoo.data.row_stream import LINES, TEXT, Row, RowStream
 from ctxzoo.data.text_columns import join_texts, list_column_names
+from ctxzoo.data.text_encoding import count_filling_rows
 from ctxzoo.hub.row_pipeline import RowPipeline
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.models.ops_execution import in_evaluation_mode
@@ -124,6 +125,7 @@ class VoteAnswers:
         self.names = get_legislator_names(model)
         self.places = {name: place for place, name in enumerate(self.names)}
         self.bills = {name: row for row, name in enumerate(model.config.get_bill_names())}
+        self.work = self._compute_yeas
         self.predicted: dict[Bill, npt.NDArray[np.float32]] = {}  # (U,) of a yea, each
         self.rows = self.strangers = self.silent = 0
 
@@ -183,12 +185,16 @@ class VoteAnswers:
             return None
         return Bill(name, text or ""), who
 
-    @torch.no_grad()
     def _predict_bills(self, bills_to_predict: Sequence[Bill]) -> None:
         """Predict all legislators' votes on the bills without a prediction, and keep them in `predicted`."""
         bills = [bill for bill in dict.fromkeys(bills_to_predict) if bill not in self.predicted]
-        if not bills:
-            return
+        if bills:
+            self.predicted |= dict(zip(bills, self.work(bills), strict=True))
+
+    @torch.no_grad()
+    def _compute_yeas(self, bills: Sequence[Bill]) -> list[npt.NDArray[np.float32]]:
+        """Return the probability of a yea of each legislator, (U,), to each bill, whatever the other bills are."""
+        number, bills = len(bills), [*bills, *[bills[0]] * count_filling_rows(len(bills))]
         votes = torch.full((len(bills), len(self.names)), torch.nan)
         for row, bill in enumerate(bills):
             for name, vote in self.known.get(bill.name, {}).items():
@@ -200,7 +206,7 @@ class VoteAnswers:
             logits = self.model(
                 bag_of_words=bags.to(device, kind), bill_ids=ids.to(device), votes=votes.to(device, kind)
             ).logits
-        self.predicted |= dict(zip(bills, logits.float().sigmoid().cpu().numpy(), strict=True))
+        return list(logits.float().sigmoid().cpu().numpy()[:number])
 
     def _build_answer(self, bill: Bill, legislator: str | None) -> Answer:
         """Return the answer that is written for a bill: the vote of one legislator, or with None those of all."""

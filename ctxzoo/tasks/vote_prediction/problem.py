@@ -60,6 +60,7 @@ class VotePrediction(Problem, TaskCommands):
     """How each legislator votes on a bill."""
 
     name, title = PROBLEM, "vote prediction"
+    joins_rows = True
     card_at = "ctxzoo.tasks.vote_prediction.card:CARD"
     export_at = "ctxzoo.tasks.vote_prediction.export:EXPORT"
     module_at = "ctxzoo.tasks.vote_prediction.task:VotePredictionTask"
@@ -70,11 +71,18 @@ class VotePrediction(Problem, TaskCommands):
     objective = "log_likelihood"
     evaluate_options = (*COLUMNS, *SOURCES, KNOWN)
     predict_options = (
-        Option("text", "what the bill says"),
-        Option("bill", "name of a bill of the training, instead of a new one"),
-        Option("ideal_points", "file for the ideal points of all legislators, with intervals: .csv, .json", Path),
-        Option("positive", "name of a legislator whose ideal point is positive; default: as in the training"),
-        Option("interval", "percent of the intervals of ideal points; default: 90", float),
+        Option("text", "what the bill says", serves=False),
+        Option("bill", "name of a bill of the training, instead of a new one", serves=False),
+        Option(
+            "ideal_points",
+            "file for the ideal points of all legislators, with intervals: .csv, .json",
+            Path,
+            serves=False,
+        ),
+        Option(
+            "positive", "name of a legislator whose ideal point is positive; default: as in the training", serves=False
+        ),
+        Option("interval", "percent of the intervals of ideal points; default: 90", float, serves=False),
         SOURCES[0],
         Option("known", "a .csv, .tsv, .jsonl or .parquet file of votes that are known, as of other legislators"),
         *(option for option in COLUMNS if option.name != "party_column"),

@@ -1,0 +1,1 @@
+"""A checkpoint as a service over HTTP, `ctxzoo serve`: what it answers, the requests it reads, and its server."""
