@@ -112,9 +112,9 @@ def build_app(checkpoint: str | Path, **options: Any) -> Any:
     opened = card.load_pipeline(saved, **options)
     dataset = saved.read_dataset_name()
     example = make_card_example(card, dataset, model=opened.model, tokenizer=opened.tokenizer, example=None)
-    from ctxzoo.app.frame import build_blocks
+    from ctxzoo.app.frame import build_blocks, get_title
 
-    return build_blocks(Path(name).resolve().name, card, opened, lambda: problem.build_page(opened, example))
+    return build_blocks(get_title(name), card, opened, lambda: problem.build_page(opened, example))
 
 
 def explain(

@@ -6,6 +6,7 @@ import functools
 import html
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -49,17 +50,23 @@ class Page:
     answer: Callable[..., list[Any]]
 
 
-def build_blocks(name: str, card: TaskCard, pipeline: Any, build_page: Callable[[], Page]) -> gr.Blocks:
+def get_title(checkpoint: str) -> str:
+    """Return the name of a checkpoint folder or Hub id; of a folder `checkpoint` the name above it."""
+    path = Path(checkpoint).resolve()
+    return path.parent.name if path.name == "checkpoint" else path.name
+
+
+def build_blocks(title: str, card: TaskCard, pipeline: Any, build_page: Callable[[], Page]) -> gr.Blocks:
     """Build the page of a checkpoint, which answers its example when it is opened.
 
     Args:
-        name: Name of the checkpoint, the heading of the page.
+        title: Name of the checkpoint, the heading of the page.
         card: Card of the problem that it solves.
         pipeline: Checkpoint opened as a pipeline.
         build_page: Function that lays out the page of the problem between heading and limits.
     """
-    with gr.Blocks(title=f"{name}: {card.title}", analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
-        gr.Markdown(f"# {html.escape(name)}\n{card.title[:1].upper()}{card.title[1:]}. {card.intended}")
+    with gr.Blocks(title=f"{title}: {card.title}", analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
+        gr.Markdown(f"# {html.escape(title)}\n{card.title[:1].upper()}{card.title[1:]}. {card.intended}")
         page = build_page()
         with gr.Accordion("What it is not for, and its limits", open=False):
             limits = [card.not_intended, *card.describe_limits(pipeline.model.config, {})]

@@ -9,7 +9,6 @@ from ctxzoo.data.files import atomic_folder, path_exists
 from ctxzoo.hub.packing import pack
 from ctxzoo.version import version
 
-CHECKPOINT = "checkpoint"  # the folder beside app.py
 REQUIREMENTS = "requirements.txt"
 APP = '''\
 """The page of a checkpoint of ctxzoo; `python app.py` serves it."""
@@ -62,17 +61,19 @@ def write_space(checkpoint: str, folder: Path) -> list[str]:
     prepare_gradio()
     import gradio
 
+    from ctxzoo.app.frame import get_title
+
     if path_exists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
         raise FileExistsError(f"{folder} is there and not an empty folder; choose another name for the Space")
     is_folder = path_exists(Path(checkpoint))
-    place = f'str(Path(__file__).parent / "{CHECKPOINT}")' if is_folder else repr(checkpoint)
-    title = re.sub(r"[^\w .-]", "", Path(checkpoint).resolve().name if is_folder else checkpoint.rpartition("/")[2])
+    title = re.sub(r"[^\w.-]", "-", get_title(checkpoint))
+    place = f'Path(__file__).parent / "{title}"' if is_folder else repr(checkpoint)
     models = "" if is_folder else f"models:\n- {checkpoint}\n"
     release, found = ".dev" not in version(), version()
     requirement = f"ctxzoo[app]=={found}\n" if release else NO_RELEASE.format(version=found)
     with atomic_folder(folder) as new:
         if is_folder:
-            pack(checkpoint, new / CHECKPOINT)
+            pack(checkpoint, new / title)
         (new / "app.py").write_text(APP.format(checkpoint=place), encoding="utf-8")
         (new / REQUIREMENTS).write_text(requirement, encoding="utf-8")
         text = README.format(title=title, gradio=gradio.__version__, models=models)
