@@ -28,7 +28,7 @@ STYLE = """
 .ctxzoo-title { color: var(--block-label-text-color); font-size: var(--block-label-text-size); margin-bottom: .4rem; }
 .ctxzoo-text { white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.75; }
 .ctxzoo-text mark { background: var(--primary-200); color: #111827; border-radius: .2rem; padding: .1em .25em; }
-.ctxzoo-text mark small { margin-left: .4em; font-weight: 600; }
+.ctxzoo-text mark small { margin-left: .4em; font-weight: 600; color: inherit; }
 .ctxzoo-bars .number { text-align: right; font-variant-numeric: tabular-nums; }
 """
 
@@ -72,7 +72,8 @@ def build_blocks(title: str, card: TaskCard, pipeline: Any, build_page: Callable
             limits = [card.not_intended, *card.describe_limits(pipeline.model.config, {})]
             gr.Markdown("\n".join(f"- {line}" for line in limits))
     page.answer(*map(read_value, page.inputs))  # what only the first answer loads keeps no visitor waiting
-    answer = show_errors(page.answer)
+    # gradio takes the values of several outputs as a list, and that of a single one as it is.
+    answer = show_errors(page.answer if len(page.outputs) > 1 else lambda *values: page.answer(*values)[0])
     with blocks:
         typed = [one.submit for one in page.inputs if isinstance(one, gr.Textbox)]
         gr.on(

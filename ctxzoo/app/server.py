@@ -36,6 +36,26 @@ def serve_page(
     """Serve a page until Ctrl-C, and print its address.
 
     Args:
+        blocks, host, port, open_browser: Page, and where it is served, as in `start_page`.
+
+    Raises:
+        OSError: the port is taken, or the host is none of this machine's.
+        KeyboardInterrupt: Ctrl-C, once the server has stopped.
+    """
+    address = start_page(blocks, host, port, open_browser=open_browser)
+    print(f"the page is at {address} (Ctrl-C stops it)", flush=True)
+    try:
+        threading.Event().wait()
+    finally:
+        blocks.close(verbose=False)
+
+
+def start_page(
+    blocks: gr.Blocks, host: str | None = None, port: int | None = None, *, open_browser: bool = False
+) -> str:
+    """Serve a page in a thread, and return its address.
+
+    Args:
         blocks: Page to serve.
         host: Address to listen at; default: $GRADIO_SERVER_NAME, which Spaces set, or this machine alone.
         port: Port to listen at; default: $GRADIO_SERVER_PORT, or the first free one from 7860 on.
@@ -43,14 +63,13 @@ def serve_page(
 
     Raises:
         OSError: the port is taken, or the host is none of this machine's.
-        KeyboardInterrupt: Ctrl-C, once the server has stopped.
     """
     import gradio as gr
 
     from ctxzoo.app.frame import STYLE
 
     try:
-        _, address, _ = blocks.launch(
+        address: str = blocks.launch(
             server_name=host,
             server_port=port,
             inbrowser=open_browser,
@@ -61,14 +80,10 @@ def serve_page(
             footer_links=[],
             theme=gr.themes.Default(primary_hue="blue", font=FONTS, font_mono=FONTS),
             css=STYLE,
-        )
+        )[1]
     except OSError as error:
         raise OSError(
             f"cannot listen at {host or 'this machine'}, port {port or 'from 7860 on'}: another program may have it; "
             "give another --port"
         ) from error
-    print(f"the page is at {address} (Ctrl-C stops it)", flush=True)
-    try:
-        threading.Event().wait()
-    finally:
-        blocks.close(verbose=False)
+    return address

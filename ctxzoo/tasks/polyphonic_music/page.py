@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from ctxzoo.app.frame import Page
 from ctxzoo.tasks.polyphonic_music.midi import SUFFIXES, Grid, read_midi, write_midi
 from ctxzoo.tasks.polyphonic_music.picture import draw_roll
-from ctxzoo.tasks.polyphonic_music.problem import STEPS
 from ctxzoo.tasks.polyphonic_music.rolls import LOWEST_PITCH, roll_of_notes
 
 GRID = Grid()
+STEPS = 32  # that are added: fewer than by `ctxzoo predict`, so that they are there at once
 STEP_SECONDS = 0.25  # an eighth at 120 beats a minute, as in the MIDI files
 SAMPLE_RATE = 22_050  # samples of sound in a second
 OVERTONES = (1.0, 0.5, 0.25, 0.12)  # strengths of a tone and of those at 2, 3, 4 times its frequency

@@ -25,8 +25,8 @@ def build_page(pipeline: Any, example: Mapping[str, Any]) -> Page:
             marked = gr.HTML(container=True)
             note = gr.Markdown()
             table = gr.Dataframe(
-                headers=["answer", "probability", "characters"],
-                column_widths=["54%", "23%", "23%"],
+                headers=["answer", "probability"],
+                column_widths=["65%", "35%"],
                 label="The best answers",
                 interactive=False,
                 wrap=True,
@@ -49,10 +49,7 @@ def answer_question(reader: Any, question: str, context: str) -> list[Any]:
         f"{best['score']:.1%}",
         context[best["end"] :],
     )
-    rows = [
-        [one["answer"] or NO_ANSWER, f"{one['score']:.1%}", f"{one['start']} to {one['end']}" if one["answer"] else ""]
-        for one in answers
-    ]
+    rows = [[one["answer"] or NO_ANSWER, f"{one['score']:.1%}"] for one in answers]
     return [marked, _describe_no_answer(reader.model.config, best), rows]
 
 

@@ -18,7 +18,7 @@ from ctxzoo.tasks.vote_prediction.pictures import choose_party_colours, get_legi
 from ctxzoo.tasks.vote_prediction.reader import VoteColumns
 
 MAIN_AXIS = "main axis"
-YEA, POINT, WHO, PARTY = "probability of a yea", "ideal point", "legislator", "party"
+YEA, POINT, WHO, PARTY = "yea", "ideal point", "legislator", "party"
 TOPIC_WORDS = 6  # shown of each topic
 
 
@@ -41,6 +41,7 @@ def build_page(pipeline: Any, example: Mapping[str, Any]) -> Page:
             plot = gr.ScatterPlot(
                 x=POINT,
                 y=YEA,
+                y_title="probability of a yea",
                 color=PARTY,
                 color_map=choose_party_colours(_list_parties(model)),
                 tooltip=[WHO, PARTY, YEA],
@@ -49,7 +50,14 @@ def build_page(pipeline: Any, example: Mapping[str, Any]) -> Page:
                 visible=has_points,
             )
             shares = gr.HTML(container=True, visible=bool(topics))
-    table = gr.Dataframe(label="Every legislator", interactive=False, max_height=300, show_search="filter")
+    table = gr.Dataframe(
+        label="Every legislator",
+        column_widths=["38%", "26%", "16%", "20%"] if has_points else ["50%", "30%", "20%"],
+        wrap=True,
+        interactive=False,
+        max_height=300,
+        show_search="filter",
+    )
     return Page([text, bill, axis], [summary, plot, table, shares], button, partial(predict_chamber, pipeline))
 
 
