@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 from ctxzoo.data import text_encoding
@@ -22,13 +23,31 @@ def test_batches_hold_every_text_once_and_more_of_short_ones(
     seen, sizes = [], set()
     for rows, batch, (known, left_out) in text_encoding.generate_text_batches(tokenizer, texts, 2):
         seen += rows
-        for row, ids, mask, num_known, num_left_out in zip(rows, *batch.values(), known, left_out, strict=True):
+        texts_of_batch = [array[: len(rows)] for array in batch.values()]
+        for row, ids, mask, num_known, num_left_out in zip(rows, *texts_of_batch, known, left_out, strict=True):
             assert ids[mask > 0].tolist() == tokenizer(texts[row], truncation=True)["input_ids"]
             words = [word for word in texts[row].split() if word != "x"]
             assert (num_known, num_left_out) == (len(words[:30]), len(words[30:]))
+        filling = batch["attention_mask"][len(rows) :]
+        assert len(filling) > 0
+        assert len(batch["input_ids"]) % text_encoding.ROWS_ALIKE == 0
         longest = max(known)
+        assert set(filling.sum(axis=1)) == {-(-max(1, longest) // 8) * 8}  # whatever texts are in the batch
         assert len(rows) <= 2 * max(1, 12 // max(1, longest))
         sizes.add((longest, len(rows)))
     assert sorted(seen) == list(range(99))
     assert max(number for longest, number in sizes if longest > 12) == 2
     assert max(number for _, number in sizes) > 4
+
+
+def test_a_length_alone_says_to_what_it_is_padded() -> None:
+    lengths = np.array([0, 1, 8, 9, 64, 65, 80, 81, 128, 129, 200, 1000])
+    expected = [8, 8, 8, 16, 64, 80, 80, 96, 128, 160, 224, 1024]
+    for rows in (range(len(lengths)), range(0, len(lengths), 2), [3, 7, 10]):
+        order = np.array(rows)[::-1]
+        batches = list(text_encoding.group_alike(order, lengths, lambda _: 2))
+        assert [row for batch, _ in batches for row in batch.tolist()] == order.tolist()
+        assert {row: padded for batch, padded in batches for row in batch.tolist()} == {
+            row: expected[row] for row in rows
+        }
+        assert max(len(batch) for batch, _ in batches) <= 2
