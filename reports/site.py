@@ -36,6 +36,7 @@ OUTSIDE = (
     "model_cards/README.md",
     "model_cards/*/README.md",
 )
+LOOKED_UP = ("api/*", "model_cards/*/*", "notebooks/*", "reading/*", "CHANGELOG.md")  # a search shows others first
 PROGRAMS = ("notebooks/*.ipynb", "docs/reading/*.py")  # shown as pages
 _CODE_OR_LINK = re.compile(r"^ *```.*?^ *```|`[^`\n]*`|(?<=\]\()(?P<path>[^()\s#:]+)(?=[)#])", re.MULTILINE | re.DOTALL)
 _INCLUDE = re.compile(r'^(?P<indent> *)<!-- include: (?P<path>\S+) "(?P<heading>[^"]+)" -->$', re.MULTILINE)
@@ -189,6 +190,8 @@ def _linked_files(source: str) -> Iterator[str]:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Return a page with its includes, and with links as they are from its place on the site."""
     uri = page.file.src_uri
+    if any(fnmatchcase(uri, pattern) for pattern in LOOKED_UP):
+        page.meta["search"] = {"boost": 0.3}
     if uri not in SOURCES:
         return markdown
     markdown = relink(markdown, SOURCES[uri], uri)
