@@ -35,6 +35,7 @@ from ctxzoo.tasks.commands import (
     add_file_options,
     parse_positive_number,
 )
+from ctxzoo.training.libraries import LIGHTNING_LOGGERS
 from ctxzoo_command import build_command_parser
 
 if TYPE_CHECKING:
@@ -628,8 +629,7 @@ def _silence_libraries() -> None:
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
-    # Importing Lightning sets the level of the first two; the last speaks of GPUs, and keeps its own.
-    for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
+    for name in LIGHTNING_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 

@@ -20,6 +20,7 @@ from ctxzoo.results.environment import (
 )
 from ctxzoo.results.result import RunResult, build_result_path, read_result, read_result_of_settings
 from ctxzoo.runs.experiment import Experiment
+from ctxzoo.training.libraries import silence_lightning
 from ctxzoo.training.run_folder import LOCK, lock_run_files, raise_full_disk_errors
 
 LOG = "log.txt"
@@ -212,5 +213,6 @@ def _redirect_output(log: Path | None) -> Iterator[None]:
     if log is None:
         yield
         return
+    silence_lightning()  # its handler keeps the terminal
     with log.open("a", encoding="utf-8") as file, contextlib.redirect_stdout(file), contextlib.redirect_stderr(file):
         yield

@@ -10,6 +10,8 @@ from importlib.util import find_spec
 # Beginnings of the messages. The first comes with every epoch and every scoring: what is loaded is ours, and tensors
 # only.
 _LIGHTNING = "lightning.pytorch"
+# Importing Lightning sets the level of the first two; the last speaks of GPUs, and keeps its own.
+LIGHTNING_LOGGERS = (_LIGHTNING, "lightning.fabric", f"{_LIGHTNING}.utilities.rank_zero")
 LOGGED = {
     f"{_LIGHTNING}.trainer.connectors.checkpoint_connector": ("`weights_only` was not set, defaulting to `False`.",),
     f"{_LIGHTNING}.utilities.rank_zero": (
@@ -17,7 +19,10 @@ LOGGED = {
         "TPU available: False, using: 0 TPU cores",
     ),
 }
-WARNED = "`isinstance(treespec, LeafSpec)` is deprecated"
+WARNED = (
+    "`isinstance(treespec, LeafSpec)` is deprecated",
+    "The number of training batches",  # is smaller than the logging interval, of trial runs
+)
 
 
 class _HideMessages(logging.Filter):
@@ -37,7 +42,8 @@ def hide_library_messages() -> None:
         logger = logging.getLogger(name)
         if not any(isinstance(one, _HideMessages) for one in logger.filters):
             logger.addFilter(_HideMessages(beginnings))
-    warnings.filterwarnings("ignore", message=re.escape(WARNED))
+    for beginning in WARNED:
+        warnings.filterwarnings("ignore", message=re.escape(beginning))
 
 
 def silence_lightning() -> None:
@@ -45,7 +51,8 @@ def silence_lightning() -> None:
     import lightning.pytorch  # noqa: F401  sets its level when it is imported
     import transformers
 
-    logging.getLogger(_LIGHTNING).setLevel(logging.WARNING)
+    for name in LIGHTNING_LOGGERS:
+        logging.getLogger(name).setLevel(logging.WARNING)
     transformers.utils.logging.set_verbosity_error()
 
 
