@@ -191,7 +191,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Return a page with its includes, and with links as they are from its place on the site."""
     uri = page.file.src_uri
     if any(fnmatchcase(uri, pattern) for pattern in LOOKED_UP):
-        page.meta["search"] = {"boost": 0.3}
+        page.meta["search"] = {"boost": 0.05}
     if uri not in SOURCES:
         return markdown
     markdown = relink(markdown, SOURCES[uri], uri)
