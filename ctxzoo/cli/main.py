@@ -160,9 +160,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("checkpoint", help="folder or Hub id")
     sub.add_argument("--host", default="127.0.0.1", help="address to listen at; default: 127.0.0.1, this machine alone")
     sub.add_argument("--port", type=parse_positive_number, default=7860, help="default: 7860")
-    sub.add_argument(
-        "--open", action=argparse.BooleanOptionalAction, default=True, help="whether to open it in a browser"
-    )
+    sub.add_argument("--no_open", action="store_true", help="do not open it in a browser")
     sub.add_argument("--space", metavar="FOLDER", type=Path, help="write a folder that runs as a Space instead")
     add_device_options(sub)
 
@@ -345,7 +343,7 @@ def open_app(options: argparse.Namespace) -> int:
         return OK
     _set_num_threads(options)
     page = build_app(options.checkpoint, device=get_device(options))
-    serve_page(page, options.host, options.port, open_browser=options.open)
+    serve_page(page, options.host, options.port, open_browser=not options.no_open)
     return OK
 
 

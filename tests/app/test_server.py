@@ -68,7 +68,7 @@ def read(address: str) -> str:
 @pytest.mark.slow
 def test_the_command_serves_a_page_without_a_network_until_ctrl_c(checkpoint: Path) -> None:
     port = find_free_port()
-    with run_page(["-m", "ctxzoo.cli", "app", str(checkpoint), "--no-open", "--port", str(port)]) as (program, address):
+    with run_page(["-m", "ctxzoo.cli", "app", str(checkpoint), "--no_open", "--port", str(port)]) as (program, address):
         assert address == f"http://127.0.0.1:{port}/"
         page = read(address)
         assert "shelves: session recommendation" in page
@@ -111,7 +111,7 @@ def test_a_port_that_is_taken(checkpoint: Path, capsys: pytest.CaptureFixture[st
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert main(["app", str(checkpoint), "--no-open", "--port", str(port)]) == 2
+        assert main(["app", str(checkpoint), "--no_open", "--port", str(port)]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"ctxzoo: error: cannot listen at 127.0.0.1, port {port}: another program may have it")
 

@@ -52,7 +52,7 @@ def build_page(pipeline: Any, example: Mapping[str, Any]) -> Page:
             shares = gr.HTML(container=True, visible=bool(topics))
     table = gr.Dataframe(
         label="Every legislator",
-        column_widths=["38%", "26%", "16%", "20%"] if has_points else ["50%", "30%", "20%"],
+        column_widths=["32%", "29%", "18%", "21%"] if has_points else ["50%", "30%", "20%"],
         wrap=True,
         interactive=False,
         max_height=300,
@@ -75,10 +75,10 @@ def predict_chamber(pipeline: Any, text: str, bill: str | None, axis: str) -> li
     columns = VoteColumns()
     votes = pipeline({columns.bill: name, "text": text})["yea"]
     yeas = np.array(list(votes.values()))
-    table = pd.DataFrame({WHO: list(votes), PARTY: _list_parties(model), YEA: yeas.round(4)})
+    table = pd.DataFrame({WHO: list(votes), PARTY: _list_parties(model), YEA: yeas.round(2)})
     topics = _name_topics(model)
     if get_legislator_table(model) is not None:
-        table[POINT] = _get_points(model, topics.index(axis) if axis in topics else None).round(3)
+        table[POINT] = _get_points(model, topics.index(axis) if axis in topics else None).round(2)
     summary = f"**{int((yeas > 0.5).sum()):,} of {len(yeas):,}** legislators are likelier to say yea than nay."
     weights = (
         format_bars(
