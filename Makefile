@@ -5,6 +5,7 @@
 # `make browser`: those that look at pages, in the Chromium that CHROMIUM names or that is found.
 # `make notebooks`: run every notebook in a kernel of its own, and store what it prints and draws.
 # `make site`: the pages as a site with a search, in build/site; a link that leads nowhere is an error.
+# `make clock`: seconds and megabytes of a newcomer's first steps, from the installation to a service.
 # `make house`: files and lines of the parts, and how often a training is described in the older ways.
 # `make resolve`: whether the versions of constraints.txt, and the lowest, can be installed with every supported Python.
 # `make release`: wheel and source distribution in dist/, each tried in empty environments of the Pythons that are here.
@@ -25,7 +26,7 @@ ifndef OMP_WAIT_POLICY
 export GOMP_SPINCOUNT ?= 1000
 endif
 
-.PHONY: help demo check test test-all slow data browser lint docs notebooks site house resolve release constraints clean
+.PHONY: help demo check test test-all slow data browser lint docs notebooks site clock house resolve release constraints clean
 
 help:
 	@grep -E '^# `' Makefile | sed 's/^# //'
@@ -75,6 +76,11 @@ notebooks: $(INSTALLED)
 site: $(INSTALLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 	@echo "$(BIN)/python -m http.server --directory build/site    shows it at http://localhost:8000"
+
+# The installation is its first step.
+clock:
+	$(PYTHON) benchmarks/newcomers_clock.py --environment $(VENV) --extras dev
+	@touch $(INSTALLED)
 
 house: $(INSTALLED)
 	@$(BIN)/python -m reports.house
