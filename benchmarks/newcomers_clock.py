@@ -94,7 +94,7 @@ def list_steps(environment: Path, extras: str) -> list[Step]:
         Step("answer", f"cd {root} && python -c {shlex.quote(QUESTION)}"),
         Step("train", "ctxzoo train text-classification --data reviews.csv", "runs"),
         Step("predict", f"ctxzoo predict {checkpoint} --file reviews.csv --output answers.csv", "answers.csv"),
-        Step("page", f"exec ctxzoo app {checkpoint} --no-open --port {page}", address=f"http://127.0.0.1:{page}/"),
+        Step("page", f"exec ctxzoo app {checkpoint} --no_open --port {page}", address=f"http://127.0.0.1:{page}/"),
         Step("export", f"ctxzoo export {checkpoint} --output exported", "exported"),
         Step(
             "service",
