@@ -20,6 +20,7 @@ from benchmarks.context_attention_tables import format_context_attention_tables
 from benchmarks.document_tables import format_document_attention_tables
 from benchmarks.excerpts import Excerpt, format_excerpt, format_tables_as_csv, parse_markdown_tables
 from benchmarks.explanations_tables import format_explanations_table
+from benchmarks.export import format_export_table
 from benchmarks.kernel_start import format_kernel_start_table
 from benchmarks.label_memory import format_label_memory_table
 from benchmarks.predictions import format_predictions_table
@@ -124,6 +125,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "label_memory": format_label_memory_table,
     "predictions": format_predictions_table,
     "serving": format_serving_table,
+    "export": format_export_table,
 }
 
 
