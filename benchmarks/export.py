@@ -4,7 +4,7 @@
     python -m benchmarks.export --only tagger-ewt            some of them
     python -m benchmarks.export --only contextualizer-mr --quick --output F     does it run? (few rows)
 
-Size: the numbers of the weights, or the ONNX file. Accuracy, of those that label texts: of the answers of `ctxzoo
+Size: the numbers of the weights, or the ONNX file. Accuracy, of `lama-imdb` and `lama-reuters8`: of the answers of `ctxzoo
 predict` to 1,000 drawn test rows, by the same code, in which the model's `forward` is that of the form. Same:
 predictions equal to those of float32 on random inputs, those of the check of `ctxzoo export`. Milliseconds: processor
 time a row of random inputs of 30 steps, one thread, the median over rounds, alone and in batches of 32.
@@ -37,14 +37,8 @@ CARDS = Path(__file__).resolve().parents[1] / "model_cards"
 FORMS = ("float32", "bfloat16", "onnx", "onnx int8")
 STEPS, ROUNDS, BATCH = 30, 15, 32
 TEXTS = 1_000
-# Test rows of the classifiers of texts.
-TEST_ROWS = {
-    "contextualizer-mr": "cornell-movie-review-data/rotten_tomatoes",
-    "contextualizer-mr-best": "cornell-movie-review-data/rotten_tomatoes",
-    "contextualizer-subj": "SetFit/subj",
-    "lama-imdb": "stanfordnlp/imdb",
-    "lama-reuters8": "ctxzoo-data/reuters8",
-}
+# Test rows; those of checkpoints of a cross-validation hold texts of their training.
+TEST_ROWS = {"lama-imdb": "stanfordnlp/imdb", "lama-reuters8": "ctxzoo-data/reuters8"}
 
 Run = Callable[[Tensors], list[torch.Tensor]]
 

@@ -20,14 +20,13 @@ from ctxzoo.export.program import (
     TORCH,
     TRACED,
     Agreement,
-    NotExportableError,
     check_onnx,
     compare,
     open_program,
     trace,
     write_program,
 )
-from ctxzoo.export.task_export import TaskExport
+from ctxzoo.export.task_export import NotExportableError, TaskExport
 from ctxzoo.hub.folder_files import CONFIG, ENCODER_FILES, TOKENIZER_FILES
 from ctxzoo.hub.saved_model import SavedModel
 from ctxzoo.version import version
@@ -75,8 +74,8 @@ def export_checkpoint(
     model: Any
     model, tokenizer = saved.load()
     model.eval()
-    names = list_outputs(model, task)
     try:
+        names = list_outputs(model, task)
         program = trace(model, task)
         with atomic_folder(output) as folder:
             file = folder / FILES[kind]

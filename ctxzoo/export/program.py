@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ctxzoo.export.task_export import TaskExport, Tensors
+from ctxzoo.export.task_export import NotExportableError, TaskExport, Tensors
 
 ONNX, TORCH = "onnx", "torch"
 FILES = {ONNX: "model.onnx", TORCH: "model.pt2"}
@@ -30,10 +30,6 @@ Run = Callable[[Tensors], list[torch.Tensor]]
 
 class OnnxUnavailableError(ImportError):
     """Packages that write or run ONNX are not installed."""
-
-
-class NotExportableError(ValueError):
-    """A model cannot be exported, or its program gives other numbers."""
 
 
 @dataclass(frozen=True)
@@ -209,6 +205,8 @@ def _refuse_failure(what: str, advice: str) -> Iterator[None]:
     """
     try:
         yield
+    except NotExportableError:
+        raise
     except Exception as error:  # each converter has many of its own
         cause: BaseException = error
         while cause.__cause__ is not None:

@@ -13,6 +13,10 @@ from torch import nn
 Tensors = dict[str, torch.Tensor]
 
 
+class NotExportableError(ValueError):
+    """A model cannot be exported, or its program gives other numbers."""
+
+
 class TaskExport(ABC):
     """One problem: the program that is exported of its models, and what stands in the folder beside it.
 

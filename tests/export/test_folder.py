@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import ctxzoo  # noqa: F401  registers the architectures
+import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.export import folder as folders
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
@@ -19,6 +19,7 @@ from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassifi
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 from tests.support.missing_packages import hide_packages
 from tests.support.subprocesses import REPOSITORY_ROOT
+from tests.support.tiny_checkpoints import WRITERS
 
 WORDS = ["good", "bad", "a", "film", "very", "dull"]
 TEXT = "A very good film, unlike THE others"
@@ -154,21 +155,62 @@ def test_int8_is_smaller_and_says_what_changes(checkpoint: Path, tmp_path: Path,
     assert "predictions for random inputs are equal" in capsys.readouterr().out
 
 
-EXAMPLES = {  # words of the example, options of `ctxzoo predict`
-    "contextualizer-mr-best": (["hardly a dull moment"], ["--text", "hardly a dull moment"]),
-    "lama-imdb": (["a waste of a great cast"], ["--text", "a waste of a great cast"]),
-    "attention-cbow-wikipedia": (["the capital of [MASK] is"], ["--text", "the capital of [MASK] is"]),
+NOTES = "[[39, 43, 46], [41]]"
+# Words of the example, and what the opened pipeline is called with; readers and taggers have tests of their own.
+EXAMPLES: dict[str, tuple[list[str], Any, dict[str, Any]]] = {
+    "text-classification": (["the lamp is solid"], "the lamp is solid", {}),
+    "session-recommendation": (["tea", "10"], ["tea", "10"], {}),
+    "next-event": (["water@3", "trim@5.5"], {"events": ["water", "trim"], "timestamps": [3, 5.5]}, {}),
+    "regression": (["1.5", "-2"], [1.5, -2.0], {}),
+    "vote-prediction": (["the old old bridge"], "the old old bridge", {}),
+    "polyphonic-music": ([NOTES, "4", "0.45"], json.loads(NOTES), {"steps": 4, "threshold": 0.45}),
+    "fill-mask": (["the [MASK] cat"], "the [MASK] cat", {}),
 }
 
 
+def select_answer(problem: str, answer: Any) -> Any:
+    """What the example prints of an answer of the pipeline."""
+    answer = answer[0] if problem == "text-classification" else answer
+    keys = {"session-recommendation": "recommended", "next-event": "next", "polyphonic-music": "continuation"}
+    if problem == "fill-mask":
+        return [{"word": one["token_str"], "score": one["score"]} for one in answer]
+    if problem == "vote-prediction":
+        return {"yea": answer["yea"]}
+    return answer[keys[problem]] if problem in keys else answer
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_examples_of_published_checkpoints(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    checkpoint = REPOSITORY_ROOT / "model_cards" / name
-    words, options = EXAMPLES[name]
-    assert main(["export", str(checkpoint), "--output", str(tmp_path / "out")]) == 0
-    expected = json.loads(predict(capsys, checkpoint, *options))
+@pytest.mark.parametrize("problem", EXAMPLES)
+def test_the_example_of_each_problem_answers_as_its_pipeline(problem: str, tmp_path: Path) -> None:
+    checkpoint = WRITERS[problem](tmp_path / "checkpoint")
+    words, called, options = EXAMPLES[problem]
+    assert main(["export", str(checkpoint), "--output", str(tmp_path / "out"), "--format", "torch"]) == 0
+    expected = select_answer(problem, ctxzoo.pipeline(checkpoint, **options)(called))
     assert_same(json.loads(run_example(tmp_path / "out", *words, scratch=tmp_path)), expected)
+
+
+@pytest.mark.slow
+def test_the_reader_answers_the_same(tmp_path: Path) -> None:
+    checkpoint, question, context = (
+        REPOSITORY_ROOT / "model_cards/bidaf-squad",
+        "Who wrote it?",
+        "Ada wrote it in Rome.",
+    )
+    assert main(["export", str(checkpoint), "--output", str(tmp_path / "out")]) == 0
+    expected = ctxzoo.pipeline(checkpoint)(question=question, context=context)
+    found = json.loads(run_example(tmp_path / "out", question, context, scratch=tmp_path))
+    assert_same(found, {name: expected[name] for name in ("answer", "score")})
+
+
+@pytest.mark.slow
+def test_the_language_model_adds_the_likeliest_words(tmp_path: Path) -> None:
+    from ctxzoo.tasks.language_modelling.continuation import continue_text
+
+    checkpoint = WRITERS["language-modelling"](tmp_path / "checkpoint")
+    assert main(["export", str(checkpoint), "--output", str(tmp_path / "out"), "--format", "torch"]) == 0
+    pipeline = ctxzoo.pipeline(checkpoint)
+    added = continue_text(pipeline.model, pipeline.tokenizer, "the old", 5, temperature=None)
+    assert run_example(tmp_path / "out", "the old", "5", scratch=tmp_path).strip() == f"the old {added}".strip()
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ctxzoo.export.task_export import TaskExport, Tensors
+from ctxzoo.export.task_export import NotExportableError, TaskExport, Tensors
 
 
 class RegressionExport(TaskExport):
@@ -19,6 +19,10 @@ class RegressionExport(TaskExport):
     example_at = "ctxzoo.tasks.regression.export_example"
 
     def build_program(self, model: Any) -> nn.Module:
+        if model.config.vocab_size:
+            raise NotExportableError(
+                "it predicts a number for each word, and programs are made of models of rows alone"
+            )
         return _RowProgram(model)
 
     def draw_inputs(self, model: Any, lengths: Sequence[int], generator: torch.Generator) -> Tensors:
