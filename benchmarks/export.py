@@ -4,8 +4,8 @@
     python -m benchmarks.export --only tagger-ewt            some of them
     python -m benchmarks.export --only contextualizer-mr --quick --output F     does it run? (few rows)
 
-Size: the numbers of the weights, or the ONNX file. Accuracy, of `lama-imdb` and `lama-reuters8`: of the answers of `ctxzoo
-predict` to 1,000 drawn test rows, by the same code, in which the model's `forward` is that of the form. Same:
+Size: the numbers of the weights, or the ONNX file. Accuracy, of `lama-imdb` and `lama-reuters8`: of the answers of
+`ctxzoo predict` to 1,000 drawn test rows, by the same code, in which the model's `forward` is that of the form. Same:
 predictions equal to those of float32 on random inputs, those of the check of `ctxzoo export`. Milliseconds: processor
 time a row of random inputs of 30 steps, one thread, the median over rounds, alone and in batches of 32.
 """
