@@ -11,7 +11,7 @@ from transformers import initialization as init
 from .layers_pretrained_encoder import EncoderWords
 from .layers_recurrent import MaskedBiRNN
 from .ops_bidaf import attention_flow, trilinear_similarity, unique_rows
-from .ops_execution import dropout
+from .ops_execution import dropout, is_exporting
 from .ops_words import masked_softmax, sinusoidal_positions
 
 
@@ -296,13 +296,16 @@ class SingleHeadSelfAttention(nn.Module):
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the attended words (B, n, d) of x (B, n, d) with a boolean mask (B, n)."""
-        attended = F.scaled_dot_product_attention(
-            self.query(x),
-            self.key(x),
-            self.value(x),
-            attn_mask=mask.unsqueeze(1),  # (B, 1, n), the same words for every query
-            dropout_p=self.dropout if self.training else 0.0,
-        )
+        query, key, value = self.query(x), self.key(x), self.value(x)
+        visible = mask.unsqueeze(1)  # (B, 1, n), the same words for every query
+        rate = self.dropout if self.training else 0.0
+        if is_exporting():  # in ONNX there is a dimension of heads
+            heads = F.scaled_dot_product_attention(
+                *(each.unsqueeze(1) for each in (query, key, value)), attn_mask=visible.unsqueeze(1), dropout_p=rate
+            )
+            attended = heads.squeeze(1)
+        else:
+            attended = F.scaled_dot_product_attention(query, key, value, attn_mask=visible, dropout_p=rate)
         return attended if self.norm is None else self.norm(x + attended)
 
     def attention_weights(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
