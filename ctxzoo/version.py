@@ -12,7 +12,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-NEXT_RELEASE = "0.1.0.dev0"  # a release itself has no ".dev0", nor a commit in its version
+NEXT_RELEASE = "0.1.0"  # a release itself has no ".dev0", nor a commit in its version
 COMMIT_DIGITS = 12
 _PACKAGE = Path(__file__).resolve().parent
 
