@@ -12,17 +12,17 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-NEXT_RELEASE = "0.1.0"  # a release itself has no ".dev0", nor a commit in its version
+NEXT_RELEASE = "0.2.0.dev0"  # a release itself has no ".dev0", nor a commit in its version
 COMMIT_DIGITS = 12
 _PACKAGE = Path(__file__).resolve().parent
 
 
 @cache
 def version() -> str:
-    """Return the version: `0.1.0`, or between releases `0.1.0.dev0+g<commit>`.
+    """Return the version: `0.1.0`, or between releases `0.2.0.dev0+g<commit>`.
 
     It ends with `.dirty` where the package's files differ from those of the commit. In a checkout git tells the commit;
-    an installed package says what it was built as. Neither is known of files that were copied: `0.1.0.dev0`.
+    an installed package says what it was built as. Neither is known of files that were copied: `0.2.0.dev0`.
     """
     if ".dev" not in NEXT_RELEASE:
         return NEXT_RELEASE
