@@ -36,7 +36,7 @@ OUTSIDE = (
     "model_cards/README.md",
     "model_cards/*/README.md",
 )
-LOOKED_UP = ("api/*", "model_cards/*/*", "notebooks/*", "reading/*", "CHANGELOG.md")  # a search shows others first
+LOOKED_UP = ("adding_*", "api/*", "model_cards/*/*", "notebooks/*", "reading/*", "CHANGELOG.md")  # found later
 PROGRAMS = ("notebooks/*.ipynb", "docs/reading/*.py")  # shown as pages
 _CODE_OR_LINK = re.compile(r"^ *```.*?^ *```|`[^`\n]*`|(?<=\]\()(?P<path>[^()\s#:]+)(?=[)#])", re.MULTILINE | re.DOTALL)
 _INCLUDE = re.compile(r'^(?P<indent> *)<!-- include: (?P<path>\S+) "(?P<heading>[^"]+)" -->$', re.MULTILINE)
@@ -191,7 +191,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Return a page with its includes, and with links as they are from its place on the site."""
     uri = page.file.src_uri
     if any(fnmatchcase(uri, pattern) for pattern in LOOKED_UP):
-        page.meta["search"] = {"boost": 0.05}
+        # Cards are alike, so that one question would find all of them; the table of checkpoints leads to each.
+        page.meta["search"] = {"exclude": True} if uri.startswith("model_cards/") else {"boost": 0.3}
     if uri not in SOURCES:
         return markdown
     markdown = relink(markdown, SOURCES[uri], uri)
