@@ -27,7 +27,7 @@ def prepare_gradio() -> None:
     try:
         import gradio  # noqa: F401
     except ImportError as error:
-        raise ImportError('pages need gradio: pip install "ctxzoo[app]"') from error
+        raise ImportError("pages need gradio, of the extra app: pip install gradio") from error
 
 
 def serve_page(

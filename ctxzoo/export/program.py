@@ -61,7 +61,7 @@ def check_onnx() -> None:
     except ImportError as error:
         raise OnnxUnavailableError(
             f"--format onnx needs onnx, onnxruntime and onnxscript, and {error.name} is missing: "
-            'pip install "ctxzoo[onnx]"'
+            "pip install onnx onnxruntime onnxscript"
         ) from error
 
 

@@ -46,7 +46,9 @@ def check_service_libraries() -> None:
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
-        raise ServiceUnavailableError('ctxzoo serve needs FastAPI and uvicorn: pip install "ctxzoo[serve]"') from error
+        raise ServiceUnavailableError(
+            "ctxzoo serve needs FastAPI and uvicorn, of the extra serve: pip install fastapi uvicorn"
+        ) from error
 
 
 class RequestQueue:

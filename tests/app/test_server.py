@@ -125,4 +125,7 @@ def test_without_gradio(checkpoint: Path, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
     )
-    assert (done.returncode, done.stderr) == (2, 'ctxzoo: error: pages need gradio: pip install "ctxzoo[app]"\n')
+    assert (done.returncode, done.stderr) == (
+        2,
+        "ctxzoo: error: pages need gradio, of the extra app: pip install gradio\n",
+    )

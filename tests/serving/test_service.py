@@ -189,7 +189,7 @@ def test_without_the_extra_the_command_says_how_to_install_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["serve", str(CHECKPOINT)]) == 2
-    said = 'ctxzoo: error: ctxzoo serve needs FastAPI and uvicorn: pip install "ctxzoo[serve]"\n'
+    said = "ctxzoo: error: ctxzoo serve needs FastAPI and uvicorn, of the extra serve: pip install fastapi uvicorn\n"
     assert capsys.readouterr().err == said
 
 
