@@ -71,21 +71,21 @@ def main(arguments: Sequence[str] | None = None) -> Path:
         parser.error("--quick measures nothing worth keeping: give --output a file outside results/")
     commit, rows, seconds = git_commit(), 40 if options.quick else ROWS, 0.5 if options.quick else SECONDS
     measured: list[dict[str, Value]] = []
+    target: Path = options.output or RESULTS / "serving.csv"
     for name in CHECKPOINTS[:1] if options.quick else CHECKPOINTS:
         checkpoint = ROOT / "model_cards" / name
         texts = draw_rows(rows)
-        with serve(build_command(checkpoint)) as address:
+        with serve(build_command(checkpoint)) as (address, process):
             facts = {
                 "equal_rows": count_equal_rows(address, texts, predict_lines(checkpoint, texts)),
                 "refused": count_refused(address, rows),
             }
-            measured += time_clients(name, "ctxzoo serve", address, texts, seconds, facts)
-        with serve(build_peer_command(checkpoint)) as address:
+            measured += time_clients(name, "ctxzoo serve", address, process, texts, seconds, facts)
+        with serve(build_peer_command(checkpoint)) as (address, process):
             empty: dict[str, Value] = {"equal_rows": None, "refused": None}
-            measured += time_clients(name, "one endpoint, one pipeline call", address, texts, seconds, empty)
-    target = options.output or RESULTS / "serving.csv"
-    write_rows(target, measured, commit)
-    return Path(target)
+            measured += time_clients(name, "one endpoint, one pipeline call", address, process, texts, seconds, empty)
+        write_rows(target, measured, commit)  # what is measured is kept, whatever becomes of the rest
+    return target
 
 
 def draw_rows(number: int) -> list[dict[str, str]]:
@@ -107,8 +107,8 @@ def build_peer_command(checkpoint: Path) -> list[str]:
 
 
 @contextmanager
-def serve(command: list[str]) -> Iterator[str]:
-    """Run a service at a free port; yield its address."""
+def serve(command: list[str]) -> Iterator[tuple[str, int]]:
+    """Run a service at a free port; yield its address and the number of its process."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = str(listener.getsockname()[1])
     process = subprocess.Popen([*command, port], cwd=ROOT)
@@ -120,7 +120,7 @@ def serve(command: list[str]) -> Iterator[str]:
                 break
             except httpx.TransportError:
                 time.sleep(0.5)
-        yield address
+        yield address, process.pid
     finally:
         process.terminate()
         process.wait()
@@ -176,13 +176,21 @@ def count_refused(address: str, number: int) -> int:
 
 
 def time_clients(
-    name: str, side: str, address: str, rows: Sequence[dict[str, str]], seconds: float, facts: dict[str, Any]
+    name: str,
+    side: str,
+    address: str,
+    process: int,
+    rows: Sequence[dict[str, str]],
+    seconds: float,
+    facts: dict[str, Any],
 ) -> list[dict[str, Value]]:
     """Return a row of results for each number of clients."""
     ask_for(address, rows, 1, seconds / 8)
     measured: list[dict[str, Value]] = []
     for clients in CLIENTS:
+        before = read_processor_seconds(process)
         waits, elapsed = ask_for(address, rows, clients, seconds)
+        processor = read_processor_seconds(process) - before
         measured.append(
             {
                 "checkpoint": name,
@@ -190,6 +198,7 @@ def time_clients(
                 "clients": clients,
                 "requests": len(waits),
                 "requests_per_second": len(waits) / elapsed,
+                "processor_ms_per_request": 1000 * processor / len(waits),
                 "p50_ms": 1000 * waits[len(waits) // 2],
                 "p99_ms": 1000 * waits[int(len(waits) * 0.99)],
                 "load_before": os.getloadavg()[0],
@@ -198,6 +207,12 @@ def time_clients(
         )
         print(measured[-1], flush=True)
     return measured
+
+
+def read_processor_seconds(process: int) -> float:
+    """Return the seconds of the processor that a process has used (Linux), which other work does not change much."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def ask_for(address: str, rows: Sequence[dict[str, str]], clients: int, seconds: float) -> tuple[list[float], float]:
@@ -240,7 +255,10 @@ def format_serving_table(rows: list[dict[str, str]]) -> str:
     cells = [
         [
             *(row[name] for name in ("checkpoint", "side", "clients")),
-            *(format_number(row[name], 1) for name in ("requests_per_second", "p50_ms", "p99_ms")),
+            *(
+                format_number(row[name], 1)
+                for name in ("requests_per_second", "processor_ms_per_request", "p50_ms", "p99_ms")
+            ),
             *(format_number(row[name], 0) for name in ("equal_rows", "refused")),
         ]
         for row in rows
