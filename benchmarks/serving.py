@@ -247,6 +247,7 @@ def format_serving_table(rows: list[dict[str, str]]) -> str:
         "side",
         "clients",
         "requests/s",
+        "processor ms",
         "p50 ms",
         "p99 ms",
         "rows as predict",
