@@ -299,13 +299,11 @@ class SingleHeadSelfAttention(nn.Module):
         query, key, value = self.query(x), self.key(x), self.value(x)
         visible = mask.unsqueeze(1)  # (B, 1, n), the same words for every query
         rate = self.dropout if self.training else 0.0
-        if is_exporting():  # in ONNX there is a dimension of heads
-            heads = F.scaled_dot_product_attention(
-                *(each.unsqueeze(1) for each in (query, key, value)), attn_mask=visible.unsqueeze(1), dropout_p=rate
-            )
-            attended = heads.squeeze(1)
-        else:
-            attended = F.scaled_dot_product_attention(query, key, value, attn_mask=visible, dropout_p=rate)
+        has_heads = is_exporting()  # in ONNX there is a dimension of heads
+        if has_heads:
+            query, key, value, visible = (part.unsqueeze(1) for part in (query, key, value, visible))
+        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=visible, dropout_p=rate)
+        attended = attended.squeeze(1) if has_heads else attended
         return attended if self.norm is None else self.norm(x + attended)
 
     def attention_weights(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
