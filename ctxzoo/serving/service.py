@@ -235,7 +235,11 @@ def run_service(app: FastAPI, host: str, port: int) -> None:
 
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family, backlog=2048)
+        # asyncio sends at once (TCP_NODELAY) only where the protocol is named; otherwise answers wait for 40 ms.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(2048)
     except OSError as error:
         raise OSError(
             f"cannot listen at {host} port {port} ({os.strerror(error.errno or 0)}); choose another --host or --port"
