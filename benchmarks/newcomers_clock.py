@@ -5,7 +5,7 @@
     .venv/bin/python -m benchmarks.newcomers_clock --output F      also writes the rows, with machine and versions
 
 Each step is a command as its page has it, on generated reviews and the reader that comes with the checkout. A page and
-a service count until they answer, and are stopped by Ctrl-C. Memory is that of the step's largest process, disk what
+a service count until they answer, and are then ended. Memory is that of the step's largest process, disk what
 the step wrote. The script imports the standard library alone, for installation comes before all else.
 """
 
@@ -144,7 +144,7 @@ def take_step(step: Step, folder: Path, environment: Path) -> dict[str, str | fl
         answers = bool(step.address) and wait_for_answer(step, process.pid)
         seconds = time.perf_counter() - begin
         if step.address:
-            os.killpg(process.pid, signal.SIGINT)
+            os.killpg(process.pid, signal.SIGTERM)
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if not answers if step.address else process.returncode:
