@@ -44,6 +44,7 @@ def run_page(arguments: Sequence[str], **environment: str) -> Iterator[tuple[sub
     program = subprocess.Popen(
         [sys.executable, *arguments],
         env={**names, **OFFLINE, "PYTHONPATH": str(REPOSITORY_ROOT), **environment},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a script in the background ignores it
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
