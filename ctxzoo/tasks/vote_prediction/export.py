@@ -27,7 +27,7 @@ class VoteExport(TaskExport):
         first = -1 if model.reads_new_bills else 0
         return {
             "bag_of_words": torch.randint(0, 3, (rows, config.vocab_size), generator=generator).float(),
-            "bill_ids": first + torch.randperm(config.num_bills - first, generator=generator)[:rows],
+            "bill_ids": torch.randint(first, config.num_bills, (rows,), generator=generator),
             "votes": votes.masked_fill(votes == 2, torch.nan),
         }
 
