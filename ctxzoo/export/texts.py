@@ -37,7 +37,7 @@ def draw_subwords(config: Any, mask: torch.Tensor, generator: torch.Generator) -
     if encoder is None:
         return {}
     counts = torch.randint(1, 4, (*mask.shape, 1), generator=generator)
-    ids = torch.randint(1, encoder["vocab_size"] + 1, (*mask.shape, 3), generator=generator)
+    ids = torch.randint(1, encoder.vocab_size + 1, (*mask.shape, 3), generator=generator)
     return {"subword_ids": ids * (torch.arange(3) < counts) * mask.unsqueeze(2)}
 
 
