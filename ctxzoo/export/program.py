@@ -182,10 +182,13 @@ def _find_difference(found: torch.Tensor, expected: torch.Tensor) -> float:
 def _quantize(file: Path) -> None:
     """Replace an ONNX file by one whose weights are 8-bit numbers."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxruntime.quantization.shape_inference import quant_pre_process
 
     wide = file.with_name(f"float32-{file.name}")
     file.rename(wide)
     with _quiet():
+        # Matrices computed from weights alone become weights; several products with one that is not gain equal names.
+        quant_pre_process(wide, wide, skip_symbolic_shape=True)
         quantize_dynamic(
             wide,
             file,
