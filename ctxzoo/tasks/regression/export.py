@@ -48,16 +48,19 @@ class _RowProgram(nn.Module):
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
+        # As numbers: ONNX cannot read the bits in which the model keeps them.
+        self.register_buffer("offsets_and_scales", model.scaling.offsets_and_scales.clone())
 
     def forward(self, rows: torch.Tensor) -> tuple[torch.Tensor]:
         """Return the predicted targets."""
-        scaling, context = self.model.scaling, self.model.context
-        x = scaling.scale_features(rows).to(self.model.dtype)
+        offsets, scales = self.offsets_and_scales  # (I + 1,) each
+        x = ((rows.double() - offsets[:-1]) / scales[:-1]).to(self.model.dtype)
+        context = self.model.context
         if context is not None:
             x = torch.cat([context.rows.to(x.dtype), x])
         logits = self.model(inputs_embeds=x.unsqueeze(0), return_dict=True).logits[0, :, 0]
         first = 0 if context is None else len(context.rows)
-        return (scaling.unscale_target(logits[first:]),)
+        return (logits[first:] * scales[-1].float() + offsets[-1].float(),)
 
 
 EXPORT = RegressionExport()
