@@ -45,6 +45,8 @@ class RegressionExport(TaskExport):
 class _RowProgram(nn.Module):
     """What `predict` of a regression computes, without its checks: rows (n, I) to targets (n,)."""
 
+    offsets_and_scales: torch.Tensor
+
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
