@@ -106,7 +106,10 @@ def write_program(program: torch.export.ExportedProgram, file: Path, names: list
             dynamo=True,
             verbose=False,
             output_names=names,
-            custom_translation_table={torch.ops.aten.sort.stable: _sort_in_onnx},
+            custom_translation_table={
+                torch.ops.aten.sort.stable: _sort_in_onnx,
+                torch.ops.aten.cummax.default: _find_running_maximum_in_onnx,
+            },
         )
         assert converted is not None
         converted.save(file, external_data=False)
@@ -156,6 +159,20 @@ def _sort_in_onnx(x: Any, stable: bool | None = None, dim: int = -1, descending:
     from onnxscript.function_libs.torch_lib.ops.core import aten_sort
 
     return aten_sort(x, dim=dim, descending=descending)
+
+
+def _find_running_maximum_in_onnx(x: Any, dim: int) -> Any:
+    """Return the ONNX of the largest value up to each place of the last dimension, and of where it stands."""
+    from onnxscript import opset18 as op
+
+    if dim != -1:
+        raise NotExportableError(f"running maximum of dimension {dim}; programs have that of the last alone")
+    length = op.Shape(x, start=-1)
+    is_seen = op.Trilu(op.Expand(op.Constant(value_float=1.0), op.Concat(length, length, axis=0)), upper=0)
+    each = op.Unsqueeze(x, op.Constant(value_ints=[-2]))
+    lowest = op.CastLike(op.Constant(value_float=float("-inf")), x)
+    seen = op.Where(op.Cast(is_seen, to=9), each, lowest)  # 9: bool
+    return op.ReduceMax(seen, op.Constant(value_ints=[-1]), keepdims=0), op.ArgMax(seen, axis=-1, keepdims=0)
 
 
 def _draw_shapes(task: TaskExport, generator: torch.Generator) -> Iterator[list[int]]:

@@ -22,7 +22,7 @@ def draw_text(model: Any, lengths: Sequence[int], generator: torch.Generator) ->
     if not config.vocab_size:
         steps = torch.randn(*mask.shape, config.input_size, generator=generator)
         return {"inputs_embeds": steps * mask.unsqueeze(2), "attention_mask": mask}
-    num_words = getattr(config, "num_words", config.vocab_size)
+    num_words = getattr(config, "num_words", config.vocab_size) - getattr(config, "ngram_buckets", 0)
     ids = draw_ids(1, num_words, mask, generator)
     if num_words < config.vocab_size:
         is_word = draw_mask([(length + 1) // 2 for length in lengths])
