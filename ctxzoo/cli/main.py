@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -25,6 +25,7 @@ from ctxzoo.data.files import DATA_SUFFIXES, HUB_VARIABLE, check_output_file, re
 from ctxzoo.data.notices import format_error_on_one_line, format_error_with_row_hint
 from ctxzoo.data.pipes import BY_CONTENT, KINDS, OPTIONS, replace_pipes_by_files
 from ctxzoo.data.reading_notes import collect_reading_notes, get_reading_notes
+from ctxzoo.serving.limits import Limits
 from ctxzoo.tasks import PROBLEMS, get_problem
 from ctxzoo.tasks.commands import (
     FORMAT,
@@ -46,13 +47,6 @@ if TYPE_CHECKING:
 OK, FAILED, USER_ERROR = 0, 1, 2
 OUTPUTS = ("output", "na_prob", "picture")  # options that name a file to write; `--explain` is checked by its problem
 OUTPUT_FOLDERS = ("output_dir", "results_dir")
-SERVICE_LIMITS = (  # as `ctxzoo.serving.request_rows.Limits` has them, with their defaults
-    ("max_bytes", 1_000_000, "largest body of a request"),
-    ("max_rows", 1000, "most rows of a request"),
-    ("max_characters", 100_000, "longest text of a row"),
-    ("queue", 64, "most requests that are answered or wait; further ones are told to come back"),
-    ("timeout", 60, "seconds in which a request arrives, and in which it is answered"),
-)
 LONGEST_VALUE = 100  # characters of a field of a config that `print_info` shows
 EMBEDDING_TASKS = (
     "pos_induction",
@@ -184,8 +178,9 @@ def build_parser() -> argparse.ArgumentParser:
         type=parse_positive_number,
         help="default: 32, or 1 where rows of a batch change each other's bits",
     )
-    for name, default, text in SERVICE_LIMITS:
-        sub.add_argument(f"--{name}", type=parse_positive_number, default=default, help=f"{text}; default: {default:,}")
+    for limit in fields(Limits):
+        text = f"{limit.metadata['help']}; default: {limit.default:,}"
+        sub.add_argument(f"--{limit.name}", type=parse_positive_number, default=limit.default, help=text)
     _add_options_of_problems(sub, "serve")
 
     sub = add_command("pack", pack_checkpoint_folder)
@@ -366,7 +361,6 @@ def serve_checkpoint(options: argparse.Namespace) -> int:
 
     from ctxzoo.checkpoints import open_checkpoint
     from ctxzoo.serving.asked_model import AskedModel
-    from ctxzoo.serving.request_rows import Limits
     from ctxzoo.serving.service import build_service
     from ctxzoo.tasks.commands import load_model
 
@@ -374,7 +368,7 @@ def serve_checkpoint(options: argparse.Namespace) -> int:
     own = _select_problem_options("serve", options, card)
     _set_num_threads(options)
     asked = AskedModel(card.name, *load_model(options), own, batch_size=options.batch_size, skip_bad=options.skip_bad)
-    limits = Limits(options.max_bytes, options.max_rows, options.max_characters, options.queue, options.timeout)
+    limits = Limits(**{limit.name: getattr(options, limit.name) for limit in fields(Limits)})
     run_service(build_service(asked, options.checkpoint, limits), options.host, options.port)
     return OK
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from ctxzoo.data.notices import format_count
 from ctxzoo.data.row_stream import TEXT, Row
 from ctxzoo.data.text_files import parse_json, parse_json_object
+from ctxzoo.serving.limits import Limits
 
 FORMS = 'an object of one row, a list of rows, {"rows": [...]} or {"texts": [...]}'
 
@@ -19,25 +19,6 @@ class RequestError(Exception):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a service takes.
-
-    Attributes:
-        bytes: Largest body of a request, in bytes.
-        rows: Largest number of rows of a request.
-        characters: Largest number of characters of a text in a row.
-        queue: Largest number of requests that are answered or wait for it.
-        seconds: Time in which a body is to arrive, and time in which a request is to be answered.
-    """
-
-    bytes: int = 1_000_000
-    rows: int = 1000
-    characters: int = 100_000
-    queue: int = 64
-    seconds: float = 60
 
 
 def parse_rows(body: bytes, limits: Limits, *, are_lines: bool) -> list[Row]:
@@ -60,19 +41,19 @@ def parse_rows(body: bytes, limits: Limits, *, are_lines: bool) -> list[Row]:
         raise RequestError(400, str(error)) from error
     if not rows:
         raise RequestError(422, f"the request holds no row; expected one or more: {FORMS}")
-    if len(rows) > limits.rows:
-        raise RequestError(413, f"the request has {len(rows):,} rows; send {limits.rows:,} at most (--max_rows)")
+    if len(rows) > limits.max_rows:
+        raise RequestError(413, f"the request has {len(rows):,} rows; send {limits.max_rows:,} at most (--max_rows)")
     for number, row in enumerate(rows):
         if not isinstance(row, dict) or not row:
             raise RequestError(
                 422, f"row {number} of the request is {row!r:.60}; expected an object of columns and values"
             )
         longest = max(_count_characters(value) for value in row.values())
-        if longest > limits.characters:
+        if longest > limits.max_characters:
             raise RequestError(
                 413,
                 f"row {number} of the request has a text of {format_count(longest, 'characters')}; send "
-                f"{limits.characters:,} at most (--max_characters)",
+                f"{limits.max_characters:,} at most (--max_characters)",
             )
     return rows
 

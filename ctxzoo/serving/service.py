@@ -18,7 +18,8 @@ from ctxzoo.data.notices import format_count, format_error_on_one_line
 from ctxzoo.data.row_stream import Row
 from ctxzoo.runs.command_line import rewrite_advice_for_command
 from ctxzoo.serving.asked_model import AskedModel
-from ctxzoo.serving.request_rows import Limits, RequestError, parse_rows
+from ctxzoo.serving.limits import Limits
+from ctxzoo.serving.request_rows import RequestError, parse_rows
 from ctxzoo.version import version
 
 if TYPE_CHECKING:
@@ -84,9 +85,9 @@ class RequestQueue:
         future = asyncio.get_running_loop().run_in_executor(self._threads, work)
         future.add_done_callback(self._count_down)
         try:
-            lines, notes = await asyncio.wait_for(asyncio.shield(future), self.limits.seconds)
+            lines, notes = await asyncio.wait_for(asyncio.shield(future), self.limits.timeout)
         except asyncio.TimeoutError as error:
-            raise RequestError(503, f"not answered in {self.limits.seconds:g} seconds; send fewer rows") from error
+            raise RequestError(503, f"not answered in {self.limits.timeout:g} seconds; send fewer rows") from error
         except NotImplementedError as error:
             raise RequestError(404, str(error)) from error
         except (ValueError, TypeError, StrictDataclassError) as error:
@@ -112,23 +113,23 @@ async def read_body(request: Request, limits: Limits) -> bytes:
     async def read_parts(size: int) -> bytes:
         """Return all parts of the body, of which `size` bytes are expected."""
         body = bytearray()
-        if size <= limits.bytes:
+        if size <= limits.max_bytes:
             async for part in request.stream():
                 body += part
                 size = max(size, len(body))
-                if size > limits.bytes:
+                if size > limits.max_bytes:
                     break
-        if size > limits.bytes:
+        if size > limits.max_bytes:
             raise RequestError(
-                413, f"the request has {size:,} bytes or more; send {limits.bytes:,} at most (--max_bytes)"
+                413, f"the request has {size:,} bytes or more; send {limits.max_bytes:,} at most (--max_bytes)"
             )
         return bytes(body)
 
     length = request.headers.get("content-length", "")
     try:
-        return await asyncio.wait_for(read_parts(int(length) if length.isdecimal() else 0), limits.seconds)
+        return await asyncio.wait_for(read_parts(int(length) if length.isdecimal() else 0), limits.timeout)
     except asyncio.TimeoutError as error:
-        raise RequestError(408, f"the request did not arrive in {limits.seconds:g} seconds; send it again") from error
+        raise RequestError(408, f"the request did not arrive in {limits.timeout:g} seconds; send it again") from error
 
 
 def build_service(asked: AskedModel, checkpoint: str, limits: Limits | None = None) -> FastAPI:

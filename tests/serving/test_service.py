@@ -19,13 +19,13 @@ from starlette.testclient import TestClient
 from ctxzoo.checkpoints import open_checkpoint
 from ctxzoo.cli.main import main
 from ctxzoo.serving.asked_model import AskedModel
-from ctxzoo.serving.request_rows import Limits
+from ctxzoo.serving.limits import Limits
 from ctxzoo.serving.service import build_service
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 CHECKPOINT = REPOSITORY_ROOT / "model_cards" / "contextualizer-mr"
 TAGGER = REPOSITORY_ROOT / "model_cards" / "tagger-ewt"
-LIMITS = Limits(bytes=2000, rows=5, characters=300, queue=2, seconds=5)
+LIMITS = Limits(max_bytes=2000, max_rows=5, max_characters=300, queue=2, timeout=5)
 LINES = {"content-type": "application/x-ndjson"}
 
 
@@ -169,7 +169,7 @@ def test_a_fault_of_ours_is_one_line_and_the_next_request_is_answered(
 def test_a_request_that_takes_too_long_is_told_so() -> None:
     card, saved = open_checkpoint(str(CHECKPOINT))
     asked = AskedModel(card.name, *saved.load(), {})
-    service = TestClient(build_service(asked, "a", Limits(seconds=0.2)))
+    service = TestClient(build_service(asked, "a", Limits(timeout=0.2)))
     end = threading.Event()
     asked.thread.submit(end.wait, 10)
     answer = service.post("/predict", json={"text": "a"})
