@@ -115,7 +115,7 @@ def test_verify_says_which_it_saw(
     packed, plain = capsys.readouterr().out.splitlines()
     assert packed == (
         f"{whole_checkpoint}: whole and packed, and its code is that of ctxzoo {ctxzoo.__version__} "
-        f"(saved with {ctxzoo.__version__}; 23 files have the hashes that its card lists)"
+        f"(saved with {ctxzoo.__version__}; 24 files have the hashes that its card lists)"
     )
     assert plain == (
         f"{without_code}: whole, without code: it loads where ctxzoo is installed, as {ctxzoo.__version__} is here"

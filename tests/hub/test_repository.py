@@ -33,7 +33,7 @@ def test_a_whole_repository_and_its_older_revision(
     said = capsys.readouterr().out
     assert said == (
         f"{REPO}@{commit}: whole and packed, and its code is that of ctxzoo {ctxzoo.__version__} "
-        f"(saved with {ctxzoo.__version__}; 23 files have the hashes that its card lists)\n"
+        f"(saved with {ctxzoo.__version__}; 24 files have the hashes that its card lists)\n"
     )
     # Of the weights the head alone was fetched.
     asked = [record for record in here.requests[sent:] if "model.safetensors" in record.path]

@@ -16,7 +16,7 @@ from ctxzoo.runs.command_line import rewrite_advice_for_command
 from tests.support.recipe_here import options_of
 from tests.support.subprocesses import REPOSITORY_ROOT
 
-OPTION = re.compile(r"(?<![\w-])--([a-z][a-z_]*)")
+OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9_]*)")
 ADVICE = re.compile(r"(?:\bset|\bpass|\bgive) [a-z]+_[a-z_]+\b|(?:use|:) \w+=True")  # of an argument, outside an aside
 RECIPES = [path.stem for path in sorted((REPOSITORY_ROOT / "recipes").glob("[a-z]*.py"))]
 LIBRARY = ("data", "evaluation", "hub", "metrics", "training")  # reached from recipes, commands and Python alike
