@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from ctxzoo.export.task_export import Tensors, draw_ids, draw_mask
+from ctxzoo.models.ops_subwords import MOST_SUBWORDS
 
 
 def draw_text(model: Any, lengths: Sequence[int], generator: torch.Generator) -> Tensors:
@@ -32,13 +33,13 @@ def draw_text(model: Any, lengths: Sequence[int], generator: torch.Generator) ->
 
 
 def draw_subwords(config: Any, mask: torch.Tensor, generator: torch.Generator) -> Tensors:
-    """Return random `subword_ids` (B, n, 3) of words for a model with an encoder; nothing for one without."""
+    """Return random `subword_ids` (B, n, 16) of words for a model with an encoder; nothing for one without."""
     encoder = getattr(config, "encoder_config", None)
     if encoder is None:
         return {}
     counts = torch.randint(1, 4, (*mask.shape, 1), generator=generator)
-    ids = torch.randint(1, encoder.vocab_size + 1, (*mask.shape, 3), generator=generator)
-    return {"subword_ids": ids * (torch.arange(3) < counts) * mask.unsqueeze(2)}
+    ids = torch.randint(1, encoder.vocab_size + 1, (*mask.shape, MOST_SUBWORDS), generator=generator)
+    return {"subword_ids": ids * (torch.arange(MOST_SUBWORDS) < counts) * mask.unsqueeze(2)}
 
 
 def describe_words(tokenizer: Any, unknown: str) -> str:
