@@ -116,7 +116,7 @@ def open_forms(model: Any, task: TaskExport, folder: Path, scratch: Path) -> Ite
 
 
 def read_test_texts(dataset: str, number: int) -> tuple[list[str], list[str]]:
-    """Return the first texts of a test split, or of the only split, and their labels by name."""
+    """Return drawn texts of the test split, or of the only split, and their labels by name."""
     from ctxzoo.tasks.text_classification.reader import read_texts
 
     read = read_texts(dataset, None, None, None, None)

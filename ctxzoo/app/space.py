@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ctxzoo.data.files import atomic_folder, path_exists
+from ctxzoo.data.files import atomic_folder, path_exists, refuse_filled_folder
 from ctxzoo.hub.packing import pack
 from ctxzoo.version import version
 
@@ -63,8 +63,7 @@ def write_space(checkpoint: str, folder: Path) -> list[str]:
 
     from ctxzoo.app.frame import get_title
 
-    if path_exists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
-        raise FileExistsError(f"{folder} is there and not an empty folder; choose another name for the Space")
+    refuse_filled_folder(folder, "the Space")
     is_folder = path_exists(Path(checkpoint))
     title = re.sub(r"[^\w.-]", "-", get_title(checkpoint))
     place = f'Path(__file__).parent / "{title}"' if is_folder else repr(checkpoint)

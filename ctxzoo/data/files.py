@@ -350,6 +350,17 @@ def refuse_output_among_inputs(path: Path, option: str, inputs: Iterable[str | P
             )
 
 
+def refuse_filled_folder(folder: Path, purpose: str) -> None:
+    """Raise FileExistsError if a folder that is to be written is there, unless it is an empty folder.
+
+    Args:
+        folder: Folder, which may be missing.
+        purpose: What the folder is for, in the error message.
+    """
+    if path_exists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
+        raise FileExistsError(f"{folder} is there and not an empty folder; choose another name for {purpose}")
+
+
 def refuse_missing_path(name: str, kind: str, *, revision: str | None = None) -> None:
     """Raise FileNotFoundError within seconds if what the user named is neither a path nor on the Hub.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from ctxzoo.data.files import atomic_folder, path_exists, write_atomically
+from ctxzoo.data.files import atomic_folder, refuse_filled_folder, write_atomically
 from ctxzoo.export.program import (
     CLOSE,
     FILES,
@@ -69,8 +69,7 @@ def export_checkpoint(
             "--int8 belongs to --format onnx: torch has no 8-bit weights in exported programs without the package "
             "torchao, which ctxzoo does not use"
         )
-    if path_exists(output) and not (output.is_dir() and not any(output.iterdir())):
-        raise FileExistsError(f"{output} is there and not an empty folder; choose another name for the export")
+    refuse_filled_folder(output, "the export")
     model: Any
     model, tokenizer = saved.load()
     model.eval()

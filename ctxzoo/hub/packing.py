@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.data.files import atomic_folder, path_exists
+from ctxzoo.data.files import atomic_folder, refuse_filled_folder
 from ctxzoo.hub.card_parts import describe_release, format_card_table, replace_code_section
 from ctxzoo.hub.folder_checks import build_code_references, check_checkpoint_folder, find_head_class, read_architecture
 from ctxzoo.hub.folder_files import (
@@ -77,8 +77,7 @@ def pack(folder: str | Path, out: str | Path) -> AddedCode:
             files do not fit each other, or not this release.
     """
     folder, out = Path(folder), Path(out)
-    if path_exists(out) and not (out.is_dir() and not any(out.iterdir())):
-        raise FileExistsError(f"{out} is there and not an empty folder; choose another name for the packed folder")
+    refuse_filled_folder(out, "the packed folder")
     architecture, _ = read_architecture(folder)
     if folder.resolve() in out.resolve().parents:
         raise ValueError(f"{out} lies in {folder}, which would then be no checkpoint folder; choose a place outside")
