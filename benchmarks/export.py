@@ -4,10 +4,10 @@
     python -m benchmarks.export --only tagger-ewt            some of them
     python -m benchmarks.export --only contextualizer-mr --quick --output F     does it run? (few rows)
 
-Size: the numbers of the weights, or the ONNX file. Accuracy, of `lama-imdb` and `lama-reuters8`: of the answers of
-`ctxzoo predict` to 1,000 drawn test rows, by the same code, in which the model's `forward` is that of the form. Same:
-predictions equal to those of float32 on random inputs, those of the check of `ctxzoo export`. Milliseconds: processor
-time a row of random inputs of 30 steps, one thread, the median over rounds, alone and in batches of 32.
+Size: the numbers of the weights, or the ONNX file. Score: that of `ctxzoo evaluate` on the test split of the
+checkpoint's results file, by the same code, in which the outputs of the model are those of the form. Same: predictions
+equal to those of float32 on random inputs, those of the check of `ctxzoo export`. Milliseconds: processor time a row of
+random inputs of 30 steps, one thread, the median over rounds, alone and in batches of 32. `CTXZOO_DATA` names the data.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,16 +31,30 @@ from ctxzoo.checkpoints import open_checkpoint
 from ctxzoo.export.folder import list_outputs
 from ctxzoo.export.program import FILES, ONNX, compare, open_program, trace, write_program
 from ctxzoo.export.task_export import TaskExport, Tensors
+from ctxzoo.hub.published import read_published_entries
 from ctxzoo.results.environment import git_commit
+from ctxzoo.results.result import read_result
 from ctxzoo.results.table_parts import format_markdown_table
 from ctxzoo.tasks import get_problem
 
 CARDS = Path(__file__).resolve().parents[1] / "model_cards"
 FORMS = ("float32", "bfloat16", "onnx", "onnx int8")
 STEPS, ROUNDS, BATCH = 30, 15, 32
-TEXTS = 1_000
-# Test rows; those of checkpoints of a cross-validation hold texts of their training.
-TEST_ROWS = {"lama-imdb": "stanfordnlp/imdb", "lama-reuters8": "ctxzoo-data/reuters8"}
+FOLDS = {"folds": 5, "fold": 0}
+# Score that `evaluate` names so, and options of the data. Word vectors have no score in the place of their words.
+SCORES: dict[str, tuple[str, dict[str, Any]]] = {
+    "beta-lstm-chorales": ("frame_accuracy", {"config_name": "jsb_chorales"}),
+    "bidaf-squad": ("f1", {}),
+    "contextualizer-mr": ("accuracy", FOLDS),
+    "contextualizer-mr-best": ("accuracy", FOLDS),
+    "contextualizer-subj": ("accuracy", FOLDS),
+    "hcrnn-citeulike": ("recall_at_20", {}),
+    "lama-imdb": ("accuracy", {}),
+    "lama-reuters8": ("accuracy", {}),
+    "lste-badges": ("recall_at_1", {}),
+    "nipen-senate": ("accuracy", {"configuration": "votes"}),
+    "tagger-ewt": ("accuracy", {"tag_column": "upos"}),
+}
 
 Run = Callable[[Tensors], list[torch.Tensor]]
 
@@ -72,7 +88,6 @@ def measure_checkpoint(name: str, quick: bool) -> Iterator[dict[str, Value]]:
     task = get_problem(card.name).load_export()
     model: Any
     model, tokenizer = saved.load()
-    texts = None if name not in TEST_ROWS else read_test_texts(TEST_ROWS[name], 20 if quick else TEXTS)
     with tempfile.TemporaryDirectory() as scratch:
         for form, run, megabytes in open_forms(model, task, saved.folder, Path(scratch)):
             same = compare(run, model, task)
@@ -80,8 +95,8 @@ def measure_checkpoint(name: str, quick: bool) -> Iterator[dict[str, Value]]:
                 "checkpoint": name,
                 "form": form,
                 "megabytes": megabytes,
-                "score": None if texts is None else score_texts(model, tokenizer, run, task, *texts),
-                "rows_scored": None if texts is None else len(texts[0]),
+                "score_name": SCORES.get(name, ("", {}))[0],
+                "score": None if quick else score_form(name, card.name, model, tokenizer, run, task),
                 "largest_difference": same.difference,
                 "same_predictions": same.equal / same.decided if same.decided else None,
                 **{
@@ -115,39 +130,53 @@ def open_forms(model: Any, task: TaskExport, folder: Path, scratch: Path) -> Ite
         yield form, open_program(file), file.stat().st_size / 1e6
 
 
-def read_test_texts(dataset: str, number: int) -> tuple[list[str], list[str]]:
-    """Return drawn texts of the test split, or of the only split, and their labels by name."""
-    from ctxzoo.tasks.text_classification.reader import read_texts
+def score_form(name: str, problem: str, model: Any, tokenizer: Any, run: Run, task: TaskExport) -> float | None:
+    """Return the score of a form on the test split of a published checkpoint, as `ctxzoo evaluate` computes it.
 
-    read = read_texts(dataset, None, None, None, None)
-    rows = read.splits.get("test", next(iter(read.splits.values())))
-    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))[:number].tolist()
-    chosen = rows.select(order)
-    return chosen["text"][:], [read.label_names[label] for label in chosen["label"]]
+    Args:
+        name: Name of the checkpoint, a key of `SCORES`; another one has no score.
+        problem: Name of its problem, such as "vote-prediction".
+        model, tokenizer: Model whose outputs are replaced by those of the form, and its tokenizer, or None.
+        run: The form, from inputs to outputs.
+        task: What an exported model of the problem reads and gives.
+    """
+    if name not in SCORES:
+        return None
+    score, data_options = SCORES[name]
+    dataset = read_result(read_published_entries(CARDS.parent)[CARDS / name].result).dataset
+    evaluate = import_module(f"ctxzoo.tasks.{problem.replace('-', '_')}").evaluate
+    with replace_outputs(model, run, task):
+        scores = evaluate(model, dataset, tokenizer=tokenizer, accelerator="cpu", progress=False, **data_options)
+    found: float = scores[score]
+    return found
 
 
-def score_texts(
-    model: Any, tokenizer: Any, run: Run, task: TaskExport, texts: Sequence[str], labels: Sequence[str]
-) -> float:
-    """Return the percentage of texts that a form labels right, by the code of `ctxzoo predict`."""
-    from ctxzoo.tasks.text_classification.prediction import classify_texts
+@contextmanager
+def replace_outputs(model: Any, run: Run, task: TaskExport) -> Iterator[None]:
+    """Let a model return the outputs of a form in place of its own, within a `with` block; its loss stays its own."""
+    forward, names = model.forward, list_outputs(model, task)
 
-    forward = model.forward
-    names = list_outputs(model, task)
-
-    def run_form(**inputs: torch.Tensor) -> Any:
-        model.forward = forward
+    def run_form(**inputs: Any) -> Any:
+        """Return the outputs of the model, in which those of the form stand."""
+        read = {name: value for name, value in inputs.items() if name in task.inputs and value is not None}
+        model.forward = forward  # which a form in PyTorch calls
         try:
-            return SimpleNamespace(**dict(zip(names, run(inputs), strict=True)))
+            found = [run_every_position(run, read)] if inputs.get("every_position") else run(read)
+            return SimpleNamespace(**{**forward(**inputs), **dict(zip(names, found, strict=True))})
         finally:
             model.forward = run_form
 
     model.forward = run_form
     try:
-        answers = classify_texts(model, tokenizer, texts)
+        yield
     finally:
         model.forward = forward
-    return 100 * sum(one["label"] == label for one, label in zip(answers, labels, strict=True)) / len(labels)
+
+
+def run_every_position(run: Run, inputs: Tensors) -> torch.Tensor:
+    """Return the scores of the item behind each position, by a form that gives those behind a session's last."""
+    ends = range(1, inputs["input_ids"].shape[1] + 1)
+    return torch.stack([run({name: value[:, :end] for name, value in inputs.items()})[0] for end in ends], dim=1)
 
 
 @torch.no_grad()
@@ -165,7 +194,7 @@ def measure_row(run: Run, task: TaskExport, model: Any, rows: int, rounds: int) 
 
 def format_export_table(rows: list[dict[str, str]]) -> str:
     """Return the Markdown table of all forms: size, score, equal predictions, milliseconds."""
-    headings = ["checkpoint", "form", "MB", "accuracy", "same as float32, %", "ms a row alone", "in batches of 32"]
+    headings = ["checkpoint", "form", "MB", "score", "same as float32, %", "ms a row alone", "in batches of 32"]
     return format_markdown_table(
         headings,
         [
@@ -173,7 +202,7 @@ def format_export_table(rows: list[dict[str, str]]) -> str:
                 row["checkpoint"],
                 row["form"],
                 format_number(row["megabytes"], 1),
-                format_number(row["score"], 1) or "–",
+                f"{format_number(row['score'], 2)} {row['score_name']}" if row["score"] else "–",
                 format_number(row["same_predictions"], 1, 0.01) or "–",
                 *(format_number(row[f"ms_a_row_batch_{size}"], 2) for size in (1, BATCH)),
             ]

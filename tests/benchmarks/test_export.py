@@ -4,28 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import torch
 
-from benchmarks.export import format_export_table, score_texts
-from ctxzoo.models.tokenization_word import build_word_tokenizer
+from benchmarks.export import format_export_table, replace_outputs, run_every_position
+from ctxzoo.models.configuration_hcrnn import HcrnnConfig
+from ctxzoo.models.modeling_hcrnn import HcrnnForNextItem
 from ctxzoo.tasks import get_problem
-from tests.support.tiny_checkpoints import WORDS, lama
+from tests.support.tiny_checkpoints import lama
 
 
-@pytest.mark.parametrize("label", [0, 2])
-def test_a_form_answers_in_the_place_of_the_model(label: int) -> None:
+def test_a_form_answers_in_the_place_of_the_model() -> None:
     model: Any = lama()
-    forward, names = model.forward, list(model.config.id2label.values())
+    ids = torch.tensor([[2, 3], [3, 4]])
+    of_model = model(input_ids=ids, labels=torch.tensor([0, 1]))
 
     def run(inputs: dict[str, torch.Tensor]) -> list[torch.Tensor]:
-        return [torch.eye(3)[[label] * len(inputs["input_ids"])]]
+        assert set(inputs) == {"input_ids"}
+        return [2 * model(**inputs).logits]
 
-    task = get_problem("text-classification").load_export()
-    texts, labels = ["the lamp", "solid", "bad"], [names[0], names[2], names[2]]
-    score = score_texts(model, build_word_tokenizer(WORDS), run, task, texts, labels)
-    assert score == pytest.approx(100 / 3 if label == 0 else 200 / 3)
-    assert model.forward == forward
+    with replace_outputs(model, run, get_problem("text-classification").load_export()):
+        for _ in range(2):
+            of_form = model(input_ids=ids, labels=torch.tensor([0, 1]))
+    torch.testing.assert_close(of_form.logits, 2 * of_model.logits)
+    torch.testing.assert_close(of_form.loss, of_model.loss)
+    torch.testing.assert_close(model(input_ids=ids).logits, of_model.logits)
+
+
+def test_a_form_that_scores_the_next_item_scores_those_behind_every_position() -> None:
+    torch.manual_seed(0)
+    model: Any = HcrnnForNextItem(HcrnnConfig(num_items=6, hidden_size=8, embedding_size=8)).eval()
+    ids = torch.tensor([[1, 2, 3, 4], [5, 6, 0, 0]])
+    inputs = {"input_ids": ids, "attention_mask": (ids > 0).long()}
+    with torch.no_grad():
+        of_model = model(**inputs, every_position=True).logits
+        of_form = run_every_position(lambda one: [model(**one).logits], inputs)
+    known = ids > 0
+    torch.testing.assert_close(of_form[known], of_model[known])
 
 
 def test_the_table_has_a_dash_where_nothing_was_scored() -> None:
