@@ -155,10 +155,11 @@ def score_form(name: str, problem: str, model: Any, tokenizer: Any, run: Run, ta
 def replace_outputs(model: Any, run: Run, task: TaskExport) -> Iterator[None]:
     """Let a model return the outputs of a form in place of its own, within a `with` block; its loss stays its own."""
     forward, names = model.forward, list_outputs(model, task)
+    kinds = {name: value.dtype for name, value in task.draw_inputs(model, [1], torch.Generator()).items()}
 
     def run_form(**inputs: Any) -> Any:
         """Return the outputs of the model, in which those of the form stand."""
-        read = {name: value for name, value in inputs.items() if name in task.inputs and value is not None}
+        read = {name: inputs[name].to(kind) for name, kind in kinds.items() if inputs.get(name) is not None}
         model.forward = forward  # which a form in PyTorch calls
         try:
             found = [run_every_position(run, read)] if inputs.get("every_position") else run(read)

@@ -23,6 +23,7 @@ from benchmarks.explanations_tables import format_explanations_table
 from benchmarks.export import format_export_table
 from benchmarks.kernel_start import format_kernel_start_table
 from benchmarks.label_memory import format_label_memory_table
+from benchmarks.pages import format_pages_table
 from benchmarks.predictions import format_predictions_table
 from benchmarks.recbole_sessions_tables import format_recbole_sessions_table
 from benchmarks.reporting import RESULTS, format_number, read_rows
@@ -101,6 +102,14 @@ def format_import_time_table(rows: list[Row]) -> str:
     )
 
 
+def format_clock_table(rows: list[Row]) -> str:
+    """Return the Markdown table of what a newcomer's steps take."""
+    return format_markdown_table(
+        ["step", "seconds", "memory, MB", "disk, MB"],
+        [[row["step"], *(format_number(row[name], 1) for name in ("seconds", "memory_mb", "disk_mb"))] for row in rows],
+    )
+
+
 TABLES: dict[str, Callable[[list[Row]], str]] = {
     "training_step-cpu": format_training_step_table,
     "training_step-cuda": format_training_step_table,
@@ -126,6 +135,8 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "predictions": format_predictions_table,
     "serving": format_serving_table,
     "export": format_export_table,
+    "pages": format_pages_table,
+    "newcomers_clock": format_clock_table,
 }
 
 
