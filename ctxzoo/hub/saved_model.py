@@ -26,7 +26,7 @@ from ctxzoo.hub.folder_files import (
     check_files_exist,
     read_json_object,
 )
-from ctxzoo.hub.repository import convert_download_errors, find_repository
+from ctxzoo.hub.repository import Repository, convert_download_errors, find_repository
 from ctxzoo.models import Architecture
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
@@ -115,6 +115,19 @@ def load_saved_model(checkpoint: str) -> tuple[ZooPreTrainedModel, Any]:
         CheckpointFolderError, OSError: see `read_saved_model` and `SavedModel.folder`.
     """
     return read_saved_model(checkpoint).load()
+
+
+def locate_checkpoint(checkpoint: str) -> str:
+    """Return the name by which transformers loads a checkpoint: its own, or the folder that it was downloaded to.
+
+    A folder and `user/name` are loaded by their own names; transformers knows neither `@revision` nor CTXZOO_HUB.
+
+    Raises:
+        CheckpointFolderError, OSError: see `read_saved_model` and `SavedModel.folder`.
+    """
+    if find_repository(checkpoint) in (None, Repository(checkpoint, None)):
+        return checkpoint
+    return str(read_saved_model(checkpoint).folder)
 
 
 def fetch_checkpoint_files(checkpoint: str, *names: str) -> Path:

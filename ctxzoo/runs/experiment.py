@@ -140,6 +140,13 @@ class StartArgs(Args):
 
     init_from: str | None = None
 
+    @property
+    def checkpoint(self) -> str | None:
+        """The checkpoint to continue training from as transformers loads it, see `locate_checkpoint`; None: none."""
+        from ctxzoo.hub.saved_model import locate_checkpoint
+
+        return None if self.init_from is None else locate_checkpoint(self.init_from)
+
     def get_reported_values(self) -> dict[str, Any]:
         """Return the arguments by name as results files report them."""
         start = self.init_from

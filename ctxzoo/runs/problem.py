@@ -312,9 +312,8 @@ class Problem(ABC):
 
     def get_start_arguments(self, experiment: Experiment, data: Any) -> dict[str, Any]:
         """Return the LightningModule's arguments that make its model: a config, or a checkpoint."""
-        checkpoint = experiment.start.init_from
-        if checkpoint is not None:
-            return {"pretrained": checkpoint}
+        if experiment.start.init_from is not None:
+            return {"pretrained": experiment.start.checkpoint}
         return {"model_config": self.build_model_config(experiment, data)}
 
     def score(

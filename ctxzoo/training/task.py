@@ -13,7 +13,7 @@ import lightning
 import torch
 from lightning.pytorch.trainer.states import TrainerFn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
-from transformers import AutoConfig
+from transformers import AutoConfig, PreTrainedModel
 
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.notices import hide_weight_progress_bars
@@ -102,7 +102,7 @@ class ZooTask(lightning.LightningModule, ABC):
 
     Raises:
         ValueError: not exactly one of model_config, pretrained and model; see also `OptimizerArgs`.
-        TypeError: an argument that there is not.
+        TypeError: an argument that there is not; a model that is no `PreTrainedModel`.
         NonFiniteLossError: in training, naming step, learning rate and examples.
     """
 
@@ -294,11 +294,18 @@ def build_model(
 
     Raises:
         OSError: there is no such checkpoint.
+        TypeError: a model that is no `PreTrainedModel`.
         ValueError: not exactly one of model_config, pretrained and model; see also `load`.
     """
     if sum(one is not None for one in (model_config, pretrained, model)) != 1:
         raise ValueError("give either model_config or pretrained, or a model")
     if model is not None:
+        if not isinstance(model, PreTrainedModel):
+            raise TypeError(
+                f"the model is a {type(model).__name__}; expected a PreTrainedModel, whose forward gives loss and "
+                "logits: derive a class from one of ctxzoo.models, which may hold modules of any kind "
+                "(docs/change_a_model.md)"
+            )
         return model
     if pretrained is None:
         return auto_class.from_config(AutoConfig.for_model(**dict(model_config or {})))

@@ -170,7 +170,8 @@ class VectorCheckpoint:
 def find_vector_checkpoint(path: str | Path) -> VectorCheckpoint | None:
     """Return the checkpoint that a folder holds or a Hub id names; None where the path is anything else.
 
-    A text `user/name` is a Hub id if there is no folder `user` and the name has no ending of vector files.
+    A text `user/name`, or `user/name@revision`, is a Hub id if there is no folder `user` and the name has no ending of
+    vector files.
 
     Raises:
         FileNotFoundError: a file of the checkpoint is missing; neither a file nor the Hub has this name.
@@ -181,13 +182,13 @@ def find_vector_checkpoint(path: str | Path) -> VectorCheckpoint | None:
         # Recipes write the folder `checkpoint` in that of the run, which has the better name.
         whole = folder.resolve()
         return _build_vector_checkpoint(folder, whole.parent.name if whole.name == "checkpoint" else whole.name)
-    if isinstance(path, Path) or not _can_be_hub_id(path):
+    name, _, revision = str(path).partition("@")
+    if isinstance(path, Path) or not _can_be_hub_id(name):
         return None
-    refuse_missing_path(path, "file of word vectors")
+    refuse_missing_path(name, "file of word vectors", revision=revision or None)
     try:
-        return _build_vector_checkpoint(
-            Path(snapshot_download(path, allow_patterns=list(FILES))), path.rsplit("/", 1)[-1]
-        )
+        downloaded = snapshot_download(name, revision=revision or None, allow_patterns=list(FILES))
+        return _build_vector_checkpoint(Path(downloaded), name.rsplit("/", 1)[-1])
     except (HfHubHTTPError, LocalEntryNotFoundError) as error:
         reason = format_error_on_one_line(error)
         raise FileNotFoundError(

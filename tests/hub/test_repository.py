@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,21 @@ def test_a_name_alone_is_of_the_user_that_a_variable_names(
     monkeypatch.setenv("CTXZOO_HUB", "some/one")
     assert main(["verify", "another"]) == 2
     assert "CTXZOO_HUB is 'some/one'; expected the name of a user" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_training_continues_from_a_revision_on_the_hub(
+    here: HubServer, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    push_folder(checkpoint, REPO, tag="v1")
+    change({"tokenizer.json": b"{}", "model.safetensors": b"of another model"})
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setenv("CTXZOO_HUB", "someone")
+    options = ["--init_from", "bidaf-tiny@v1", "--dataset", "sample", "--epochs", "1", "--tiny", "true"]
+    assert main(["train", "question-answering", *options]) == 0
+    (result,) = Path("runs/results").rglob("continued-*.json")
+    assert json.loads(result.read_text())["settings"]["init_from"] == "bidaf-tiny@v1"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What every task logs."""
+"""What every task logs, and what it takes as a model."""
 
 from __future__ import annotations
 
@@ -46,3 +46,8 @@ def test_training_logs_them(cell: str, names: set[str], monkeypatch: pytest.Monk
     task.training_step(batch, 0)
     assert set(logged) - {"train/loss", "train/epoch_loss"} == names
     assert all(0 <= value <= 1 for name, value in logged.items() if name in names)
+
+
+def test_a_plain_module_is_refused_with_what_to_do() -> None:
+    with pytest.raises(TypeError, match=r"the model is a Linear; expected a PreTrainedModel.*change_a_model"):
+        PolyphonicMusicTask(model=torch.nn.Linear(2, 2))

@@ -141,7 +141,7 @@ class TokenClassification(Classification, TaskCommands):
             vector_words=start.vector_words,
             batch_size=data.batch_size,
             seed=experiment.seed,
-            init_from=start.init_from,
+            init_from=start.checkpoint,
             divide=data.dataset != BY_FILE,
         )
 

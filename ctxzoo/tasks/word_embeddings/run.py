@@ -84,7 +84,7 @@ def build_corpus_source(experiment: Experiment, split: str | None = None) -> Cor
 def load_experiment_corpus(experiment: Experiment) -> Corpus:
     """Return the text as word ids; a training that continues keeps the checkpoint's words. Raises as `load_corpus`."""
     data: Any = experiment.data
-    text, start = build_corpus_source(experiment), experiment.start.init_from
+    text, start = build_corpus_source(experiment), experiment.start.checkpoint
     if not text.has_splits:
         refuse_columns_of_plain_text(text.name, data.text_column)
     if start is None:
@@ -99,7 +99,7 @@ def build_tokenizer(experiment: Experiment, corpus: Corpus) -> WordTokenizer:
     """Return a tokenizer for the corpus's words; the checkpoint's one if a training continues."""
     data: Any = experiment.data
     if experiment.start.init_from is not None:
-        given: WordTokenizer = AutoTokenizer.from_pretrained(experiment.start.init_from)
+        given: WordTokenizer = AutoTokenizer.from_pretrained(experiment.start.checkpoint)
         return given
     cut = {"lower_case": data.lower_case, "fold_digits": data.fold_digits, "pre_tokenizer": data.pre_tokenizer}
     return build_word_tokenizer(corpus.words, **cut, mask_token=True)
@@ -108,7 +108,7 @@ def build_tokenizer(experiment: Experiment, corpus: Corpus) -> WordTokenizer:
 def build_model(experiment: Experiment, corpus: Corpus) -> WordEmbeddingForMaskedLM:
     """Return the model before training: with random weights from the seed, or the checkpoint to continue from."""
     if experiment.start.init_from is not None:
-        model: WordEmbeddingForMaskedLM = WordEmbeddingForMaskedLM.from_pretrained(experiment.start.init_from)
+        model: WordEmbeddingForMaskedLM = WordEmbeddingForMaskedLM.from_pretrained(experiment.start.checkpoint)
         return model
     torch.manual_seed(experiment.seed)
     size = len(corpus.words) + NUM_SPECIAL_TOKENS
