@@ -29,7 +29,7 @@ TEXTS_AT_ONCE = 4096  # texts that are cut or encoded in one call; bounds the me
 TEXTS_AHEAD = 512  # texts that are encoded while a model reads those before
 FULL_LENGTH = 512  # words from which on a batch of texts to predict holds `batch_size` of them; of shorter ones more
 # A batch to predict has a multiple of so many rows: kernels for few rows, or for those left over, round otherwise.
-ROWS_ALIKE = 8
+ROWS_ALIKE = 16
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from .layers_text_input import PretrainedEmbedding
 from .ops_words import take_rows
 
 _PARTS = 16  # sums that make a sum of hundreds of numbers
-_ROWS_ALIKE = 8  # a product of a multiple of so many rows rounds each in the same way, whatever the others are
+_ROWS_ALIKE = 16  # a product of a multiple of so many rows rounds each in the same way, whatever the others are
 
 
 class LinearTextScores(nn.Module):
