@@ -12,6 +12,7 @@ from ctxzoo.models import ARCHITECTURES
 
 __all__ = [
     "ARCHITECTURES",
+    "BatchPredictor",
     "BetaLSTM",
     "__version__",
     "attention_divergence",
@@ -28,7 +29,7 @@ __version__: str
 
 if TYPE_CHECKING:
     from ctxzoo.attention_interface import attention_divergence, load_with_attention, use_attention
-    from ctxzoo.checkpoints import explain, pipeline, train
+    from ctxzoo.checkpoints import BatchPredictor, explain, pipeline, train
     from ctxzoo.models.layers_beta_lstm import BetaLSTM
     from ctxzoo.word_vectors.exchange import load_word_vectors
 else:

@@ -62,8 +62,17 @@ def format_json_line(row: Row, answer: Answer) -> str:
     Raises:
         ValueError: a column of the row has the name of one of the answer.
     """
+    return json.dumps(join_fields(row, answer), ensure_ascii=False, default=str)
+
+
+def join_fields(row: Row, answer: Answer) -> dict[str, Any]:
+    """Return the columns of the row, and behind them the fields of its answer.
+
+    Raises:
+        ValueError: a column of the row has the name of one of the answer.
+    """
     _refuse_duplicate_columns(row, answer.fields)
-    return json.dumps({**row, **answer.fields}, ensure_ascii=False, default=str)
+    return {**row, **answer.fields}
 
 
 def write_answers(
