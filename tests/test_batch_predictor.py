@@ -11,6 +11,7 @@ from typing import Any
 
 import datasets
 import numpy as np
+import pyarrow.parquet
 import pytest
 
 from ctxzoo import BatchPredictor
@@ -50,9 +51,7 @@ def test_a_dataset_is_mapped_in_batches_of_any_size(tmp_path: Path) -> None:
     rows = draw_texts(50)
     predictor = BatchPredictor(PUBLISHED / "contextualizer-mr", unsure=0.9)
     mapped = datasets.Dataset.from_list(rows).map(predictor, batched=True, batch_size=7)
-    assert list(mapped) == predict(
-        PUBLISHED / "contextualizer-mr", rows, tmp_path, "--threads", "1", "--unsure", "0.9"
-    )
+    assert list(mapped) == predict(PUBLISHED / "contextualizer-mr", rows, tmp_path, "--threads", "1", "--unsure", "0.9")
 
 
 def test_several_rows_may_make_one_thing(tmp_path: Path) -> None:
@@ -92,16 +91,19 @@ class DyingPredictor(BatchPredictor):
 def test_two_workers_of_a_cluster_answer_every_row_once_though_one_is_killed(tmp_path: Path) -> None:
     ray = pytest.importorskip("ray")
     rows, died = draw_texts(400), tmp_path / "died"
-    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=200 * 2**20, log_to_driver=False)
+    # Workers hold a core each, and reading needs one too.
+    ray.init(num_cpus=4, include_dashboard=False, object_store_memory=200 * 2**20, log_to_driver=False)
     try:
         source = ray.data.from_items(rows).repartition(8)
         answered = source.map_batches(
-            DyingPredictor, fn_constructor_args=(PUBLISHED / "contextualizer-mr", died), batch_size=25, concurrency=2
+            DyingPredictor,
+            fn_constructor_args=(PUBLISHED / "contextualizer-mr", died),
+            batch_size=25,
+            compute=ray.data.ActorPoolStrategy(size=2),
         )
-        answered.write_json(str(tmp_path / "answers"))
+        answered.write_parquet(str(tmp_path / "answers"))
     finally:
         ray.shutdown()
     assert died.exists()
-    lines = [line for file in (tmp_path / "answers").iterdir() for line in file.read_text().splitlines()]
-    found = sorted(map(json.loads, lines), key=lambda row: row["id"])
+    found = sorted(pyarrow.parquet.read_table(tmp_path / "answers").to_pylist(), key=lambda row: row["id"])
     assert found == predict(PUBLISHED / "contextualizer-mr", rows, tmp_path, "--threads", "1")
