@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+import torch
 
 from ctxzoo.data import text_encoding
 from ctxzoo.models.tokenization_word import build_word_tokenizer
@@ -51,3 +52,20 @@ def test_a_length_alone_says_to_what_it_is_padded() -> None:
             row: expected[row] for row in rows
         }
         assert max(len(batch) for batch, _ in batches) <= 2
+
+
+@pytest.mark.parametrize("width", [4, 50, 100, 200, 512])
+def test_as_few_rows_as_a_batch_has_are_multiplied_as_in_a_larger_one(width: int) -> None:
+    """A processor on which this fails needs more rows; those with AVX-512 round 8 of them otherwise."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        torch.manual_seed(0)
+        rows = torch.randn(10 * text_encoding.ROWS_ALIKE, width)
+        for outputs in (2, 3, 8, 50, 300, 1024):
+            weight, bias = torch.randn(outputs, width), torch.randn(outputs)
+            of_all = torch.nn.functional.linear(rows, weight, bias)
+            for number in range(text_encoding.ROWS_ALIKE, len(rows), text_encoding.ROWS_ALIKE):
+                assert torch.equal(torch.nn.functional.linear(rows[:number], weight, bias), of_all[:number])
+    finally:
+        torch.set_num_threads(threads)
