@@ -129,3 +129,25 @@ def test_every_model_class_is_a_name_of_the_models() -> None:
         assert getattr(ctxzoo.models, known.config_class.__name__) is known.config_class
     with pytest.raises(AttributeError, match=r"module 'ctxzoo\.models' has no attribute 'LamaForNothing'"):
         ctxzoo.models.LamaForNothing  # noqa: B018
+
+
+TYPED = {
+    "attention-cbow-wikipedia": ["--text", "the [MASK]"],
+    "bidaf-squad": ["--question", "Who came?", "--context", "Ada came."],
+    "hcrnn-citeulike": ["--history", "100010"],
+    "lama-reuters8": ["--text", "oil"],
+    "lste-badges": ["--history", "Announcer @ 0"],
+    "nipen-senate": ["--text", "a bill to cut taxes"],
+    "tagger-ewt": ["--text", "oil"],
+}
+
+
+def test_a_typed_prediction_imports_no_library_of_data_or_training() -> None:
+    found = run_python(f"""
+        import sys
+        from ctxzoo.cli.main import main
+        for name, words in {TYPED}.items():
+            assert main(["predict", f"{REPOSITORY_ROOT}/model_cards/{{name}}", *words]) == 0
+        print([name for name in ("datasets", "lightning", "rich", "sklearn", "matplotlib") if name in sys.modules])
+    """)
+    assert found.stdout.splitlines()[-1] == "[]"

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 SAMPLE = "sample"  # the data that a problem generates
 SPLITS = ("train", "validation", "test")
+LABEL_SEPARATORS = (";", "|", ",")  # signs between labels that people write into one cell
 Rows = npt.NDArray[np.int64]  # numbers of rows, counted from 0
 
 

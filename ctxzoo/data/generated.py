@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
-
-import datasets
+from typing import TYPE_CHECKING, TypeVar
 
 from ctxzoo.data.formats import SPLITS
+
+if TYPE_CHECKING:
+    import datasets
 
 T = TypeVar("T")
 Columns = Mapping[str, Sequence[object]]
@@ -57,6 +58,8 @@ def generate_splits(
     Raises:
         ValueError: negative seed, or a number of rows below 1.
     """
+    import datasets
+
     if seed < 0:
         raise ValueError(f"seed is {seed}; expected 0 or more")
     splits = {}

@@ -6,9 +6,8 @@ import hashlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import datasets
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
@@ -20,9 +19,12 @@ from ctxzoo.data.notices import format_count
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.sources import dataset_fingerprint
 
+if TYPE_CHECKING:
+    import datasets
+
 SPLIT_SEED = 0  # validation and test are the same, whatever seed trains
 HELD_OUT = 0.1  # of the rows, for each of validation and test
-Loaded = tuple[dict[str, datasets.Dataset], dict[str, str]]  # splits, and what messages call each
+Loaded: TypeAlias = "tuple[dict[str, datasets.Dataset], dict[str, str]]"  # splits, and what messages call each
 MOST_NAMED_ALONE = 3  # of labels that a split lacks; where there are more, one line tells of all
 LEAST_ROWS = 10  # of data that is divided here
 

@@ -9,13 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
-from datasets.data_files import DataFilesList, EmptyDatasetError, get_data_patterns
 
 from ctxzoo.data.formats import SPLITS, TextFormatError
 from ctxzoo.data.notices import format_count, format_error_reason
@@ -29,6 +27,9 @@ from ctxzoo.data.text_files import (
     read_text_lines,
     read_utf8,
 )
+
+if TYPE_CHECKING:
+    import datasets
 
 DELIMITED = (".csv", ".tsv")
 CHUNK = 10_000  # rows
@@ -229,6 +230,8 @@ def load_split_tables(
 
 def _concatenate_tables(tables: Sequence[pa.Table], location: str) -> datasets.Dataset:
     """Return the rows of several tables with equal columns as one dataset; `location` names them in errors."""
+    import datasets
+
     unequal = next((table for table in tables if table.column_names != tables[0].column_names), None)
     if unequal is not None:
         raise TextFormatError(
@@ -247,6 +250,8 @@ def sort_split_names(splits: Iterable[str]) -> list[str]:
 
 def find_files_of_splits(folder: Path, kinds: Sequence[str]) -> dict[str, list[Path]]:
     """Return the files of each split in a folder that holds files of these kinds alone; else nothing."""
+    from datasets.data_files import DataFilesList, EmptyDatasetError, get_data_patterns
+
     readme = folder / "README.md"
     if not folder.is_dir() or (readme.is_file() and "\nconfigs:" in readme.read_text(encoding="utf-8")):
         return {}

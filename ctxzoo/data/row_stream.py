@@ -15,7 +15,6 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-import datasets
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -250,6 +249,8 @@ def _read_dataset_rows(folder: str, columns: Sequence[str]) -> Iterator[Row]:
                     yield {"split": split, **row} if len(files) > 1 else row
     if files:
         return
+    import datasets
+
     loaded = load_splits(folder)
     for split in sort_split_names(loaded):
         rows = loaded[split]

@@ -8,21 +8,21 @@ import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import datasets
-import datasets.config
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from datasets.exceptions import DatasetGenerationError
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined, unused-ignore]
 
 from ctxzoo.data.files import FILE_SUFFIXES, OWN_NAMESPACE, is_ctxzoo_dataset_name, is_hub_reachable, path_exists
 from ctxzoo.data.notices import format_error_reason
 from ctxzoo.data.unpacking import refuse_large_files
+
+if TYPE_CHECKING:
+    import datasets  # at run time where it is used: `ctxzoo predict` of a file never needs it
 
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
 
@@ -107,6 +107,8 @@ def load_splits(
     generated = " (or set `dataset` to sample, which is generated)" if sample else ""
     if not Path(source).is_dir() and is_ctxzoo_dataset_name(source):
         raise DatasetUnavailableError(_format_not_built_error(name, data_dir) + generated)
+    from datasets.exceptions import DatasetGenerationError
+
     try:
         if Path(source).is_dir():
             refuse_large_files(Path(source))
@@ -191,6 +193,8 @@ def _can_be_hub_id(name: str) -> bool:
 
 def _load_dataset(source: str, config: str | None, cache_dir: str | None) -> datasets.DatasetDict:
     """Return all splits of a dataset, loaded by the library `datasets` from a folder or the Hub."""
+    import datasets
+
     return datasets.DatasetDict(datasets.load_dataset(source, config, cache_dir=cache_dir))
 
 
@@ -200,6 +204,8 @@ def _choose_cache_folder(folder: Path) -> str | None:
     By itself it tells folders whose README.md has `configs` apart by their names alone: what it read of another folder,
     or of this one before its files changed, would be taken for it.
     """
+    from datasets import config
+
     if not (folder / "README.md").is_file():
         return None
     digest = hashlib.sha256(str(folder.resolve()).encode())
@@ -207,12 +213,14 @@ def _choose_cache_folder(folder: Path) -> str | None:
         place, state = path.relative_to(folder), path.stat()
         if not any(part.startswith(".") for part in place.parts):
             digest.update(f"{place}:{state.st_size}:{state.st_mtime_ns};".encode())
-    return str(Path(datasets.config.HF_DATASETS_CACHE) / f"ctxzoo-{digest.hexdigest()[:16]}")
+    return str(Path(config.HF_DATASETS_CACHE) / f"ctxzoo-{digest.hexdigest()[:16]}")
 
 
 def _load_from_hub(source: str, config: str | None, cache_dir: str | None) -> datasets.DatasetDict:
     """Return the splits of a dataset of the Hub, from the cache if one short request finds the Hub unreachable."""
-    if datasets.config.HF_HUB_OFFLINE or is_hub_reachable():
+    from datasets import config as datasets_config
+
+    if datasets_config.HF_HUB_OFFLINE or is_hub_reachable():
         return _load_dataset(source, config, cache_dir)
     with _force_offline():
         return _load_dataset(source, config, cache_dir)
@@ -221,12 +229,14 @@ def _load_from_hub(source: str, config: str | None, cache_dir: str | None) -> da
 @contextmanager
 def _force_offline() -> Iterator[None]:
     """Within a `with` block, let the library `datasets` read its cache alone."""
-    before = datasets.config.HF_HUB_OFFLINE
-    datasets.config.HF_HUB_OFFLINE = True
+    from datasets import config
+
+    before = config.HF_HUB_OFFLINE
+    config.HF_HUB_OFFLINE = True
     try:
         yield
     finally:
-        datasets.config.HF_HUB_OFFLINE = before
+        config.HF_HUB_OFFLINE = before
 
 
 def _format_empty_folder_error(folder: str) -> str:

@@ -14,9 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
 from ctxzoo.data.unpacking import limit_unpacked_size, refuse_large_members
 from ctxzoo.word_vectors.rows import format_bytes_for_error
 
@@ -116,6 +113,9 @@ def open_vector_file(path: Path, progress: bool) -> Iterator[OpenVectorFile]:
         ValueError: the archive does not hold exactly one file, or (also while reading) packed data is damaged.
         PackedFileError: it unpacks to more than it may, see `compute_unpacked_limit`.
     """
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

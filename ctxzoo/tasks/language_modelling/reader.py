@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -32,6 +32,9 @@ from ctxzoo.data.text_columns import (
     list_column_names,
 )
 from ctxzoo.data.text_files import get_unpacked_suffix, read_text_lines
+
+if TYPE_CHECKING:
+    import datasets
 
 TEXT = "text"  # the column of the lines
 PIECE = 1000  # words; the one line of a running text is cut into lines of so many, as for word embeddings
@@ -163,6 +166,8 @@ def _split_single_text(texts: pa.ChunkedArray) -> list[str]:
 
 def _build_dataset(texts: pa.ChunkedArray | list[str]) -> datasets.Dataset:
     """Build a dataset with one column of texts."""
+    import datasets
+
     column = pa.array(texts, pa.string()) if isinstance(texts, list) else texts
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table({TEXT: column})))
 

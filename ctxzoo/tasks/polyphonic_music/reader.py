@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import datasets
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -28,6 +27,9 @@ from ctxzoo.data.row_files import read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError, cast_to_plain_type, dataset_fingerprint, load_splits, resolve_dataset
 from ctxzoo.tasks.polyphonic_music.midi import SUFFIXES, Grid, is_midi, read_midi
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, NOTES, PIECE
+
+if TYPE_CHECKING:
+    import datasets
 
 ROW_FILES = (".jsonl", ".parquet")
 NUM_STEPS = "num_steps"
@@ -120,6 +122,8 @@ def _load_sample_or_files(dataset: str, path: Path, grid: Grid) -> dict[str, dat
 
 def _read_file(path: Path, grid: Grid) -> datasets.Dataset:
     """Read one MIDI, .jsonl or .parquet file as a dataset of pieces; `grid` says how long a step is."""
+    import datasets
+
     if is_midi(path):
         return datasets.Dataset.from_dict({PIECE: [path.name], NOTES: [read_midi(path, grid)]})
     kind = path.suffix.lower()
@@ -152,6 +156,8 @@ def _read_midi_files(files: list[Path], folder: Path, grid: Grid) -> datasets.Da
     """Read the MIDI files of a folder as a dataset of pieces, named by their paths in the folder; bad files are skipped
     or an error, as the reading options say.
     """
+    import datasets
+
     pieces: dict[str, list[Any]] = {PIECE: [], NOTES: []}
     for file in files:
         name = file.relative_to(folder).as_posix()
@@ -171,6 +177,8 @@ def _check_split(location: str, split: datasets.Dataset) -> datasets.Dataset:
     """Check the pieces of a split and return them with two columns, name and keys; `location` names the split in
     errors.
     """
+    import datasets
+
     if len(split) == 0:
         raise TextFormatError(f"{location}: no rows; expected at least one piece")
     table: pa.Table = split.with_format("arrow")[:]

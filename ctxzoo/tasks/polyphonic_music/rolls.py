@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import datasets
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    import datasets
 
 KEYS = 88  # of a piano
 LOWEST_PITCH = 21  # MIDI number of key 0, the A four octaves below middle A's

@@ -10,9 +10,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import datasets
 import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
@@ -22,6 +21,9 @@ from tokenizers.trainers import WordLevelTrainer
 from ctxzoo.data.files import build_cached_folder, default_cache_folder, hash_strings
 from ctxzoo.data.text_encoding import TEXTS_AT_ONCE
 from ctxzoo.models.tokenization_word_char import WORD_PATTERN, build_word_pre_tokenizer
+
+if TYPE_CHECKING:
+    import datasets
 
 PREPARATION_VERSION = "1"
 NO_ANSWER = -1

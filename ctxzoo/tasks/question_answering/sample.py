@@ -14,8 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-import datasets
+from typing import TYPE_CHECKING
 
 from ctxzoo.data.formats import SPLITS
 from ctxzoo.data.generated import RandomDraws
@@ -30,6 +29,9 @@ from ctxzoo.tasks.question_answering.sample_templates import (
     YEARS,
     Relation,
 )
+
+if TYPE_CHECKING:
+    import datasets
 
 PARAGRAPHS_PER_TITLE = 5
 MIN_WORDS, MAX_WORDS = 30, 60
@@ -266,6 +268,8 @@ def sample_squad(seed: int = 0, train: int = 6000, validation: int = 400, test: 
     Raises:
         ValueError: negative seed, or a split of fewer than one question.
     """
+    import datasets
+
     features = build_squad_features()
     splits = {}
     for split, questions in zip(SPLITS, (train, validation, test), strict=True):
@@ -280,6 +284,8 @@ def sample_squad(seed: int = 0, train: int = 6000, validation: int = 400, test: 
 
 def build_squad_features() -> datasets.Features:
     """Return the columns and types of SQuAD on the Hub."""
+    import datasets
+
     string = datasets.Value("string")
     return datasets.Features(
         {

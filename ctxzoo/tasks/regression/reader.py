@@ -6,8 +6,8 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import datasets
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -31,6 +31,9 @@ from ctxzoo.data.sources import DatasetFileError, cast_to_plain_type, dataset_fi
 from ctxzoo.data.text_columns import RowChecks
 from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.models.configuration_base import LARGEST_FLOAT
+
+if TYPE_CHECKING:
+    import datasets
 
 NUMBER_FILES = (".csv", ".tsv", ".jsonl", ".parquet")
 ZEROS_IN_FRONT = r"^\s*[-+]?0\d+\s*$"

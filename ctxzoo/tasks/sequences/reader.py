@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import datasets
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -41,6 +40,9 @@ from ctxzoo.data.sources import (
 from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.tasks.sequences.kinds import FIRST_TARGET, SESSIONS, TIMES, EventColumns, SequenceKind
 from ctxzoo.tasks.sequences.sample import sample_histories, sample_sessions
+
+if TYPE_CHECKING:
+    import datasets
 
 EVENT_FILES = (".csv", ".tsv", ".jsonl", ".parquet")
 TIMES_AS = "numbers, such as seconds, or dates and times as 2024-01-31 18:05:00"
@@ -120,6 +122,8 @@ def read_rows_of_sequences(
     Raises:
         DatasetFileError, TextFormatError: as in `read_sequences`.
     """
+    import datasets
+
     splits = {"train": datasets.Dataset(parse_time_column(build_table_from_dicts(rows), columns.time))}
     _group_and_name_things(kind, splits, {"train": name}, columns, None, keep_times=False)
     return _check_split(kind, name, splits["train"], keep_times=False)
@@ -135,6 +139,8 @@ def _group_and_name_things(
     keep_times: bool,
 ) -> None:
     """Replace splits of events by splits of sequences, and ids by names where `names_in` gives some."""
+    import datasets
+
     has_times = TIMES in kind.columns
     for split, rows in splits.items():
         location, table = locations[split], rows.with_format("arrow")[:]
@@ -367,6 +373,8 @@ def _check_split(
 
     `location` names the split in errors; with `keep_times` sessions keep their times, where they have any.
     """
+    import datasets
+
     if len(split) == 0:
         raise TextFormatError(f"{location}: no rows; expected at least one {kind.one}")
     table: pa.Table = split.with_format("arrow")[:]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import datasets
+from typing import TYPE_CHECKING, Any
 
 from ctxzoo.data.generated import RandomDraws, generate_splits
 from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, SequenceKind
+
+if TYPE_CHECKING:
+    import datasets
 
 SHELVES = ("tea", "soup", "bread", "fruit", "cheese", "pasta")
 THINGS = 8  # on each shelf

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import datasets
 import numpy as np
 import numpy.typing as npt
 
@@ -14,6 +13,9 @@ from ctxzoo.data.notices import format_count
 from ctxzoo.data.own_splits import HELD_OUT
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.tasks.sequences.kinds import FIRST_TARGET, TIMES, SequenceKind
+
+if TYPE_CHECKING:
+    import datasets
 
 LEAST_LEFT_OUT = 3  # elements of a sequence, of which one is tested, one validates and one is trained on
 
@@ -127,6 +129,8 @@ def _cut_sequences(
     rows: datasets.Dataset, columns: Sequence[str], places: Sequence[npt.NDArray[np.int64]]
 ) -> datasets.Dataset:
     """Return rows whose lists hold the elements at some places alone; rows of which none is left are left out."""
+    import datasets
+
     left = [row for row, chosen in enumerate(places) if len(chosen)]
     content: dict[str, Any] = {name: rows[name][:] for name in rows.column_names}
     for name in columns:

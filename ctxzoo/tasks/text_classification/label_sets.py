@@ -12,13 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.formats import LABEL_SEPARATORS, TextFormatError
 from ctxzoo.data.own_splits import count_label_rows
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.sources import cast_to_plain_type
 from ctxzoo.data.text_columns import RowChecks
 
-SEPARATORS = (";", "|", ",")  # signs between labels that people write into one cell
 BALANCED = "balanced"
 _OF_CELLS = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
 _LISTS = pa.list_(pa.string())
@@ -168,7 +167,7 @@ def find_separator(names: Sequence[str]) -> str | None:
 
     Half of what the sign separates must stand in more than one label.
     """
-    for separator in SEPARATORS:
+    for separator in LABEL_SEPARATORS:
         parts = [set(map(str.strip, name.split(separator))) for name in names]
         counts = Counter(part for of_name in parts for part in of_name)
         joined = {part for of_name in parts if len(of_name) > 1 for part in of_name}

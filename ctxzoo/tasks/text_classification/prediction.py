@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ctxzoo.data.answer_files import Answer
+from ctxzoo.data.formats import LABEL_SEPARATORS
 from ctxzoo.data.notices import format_count
 from ctxzoo.data.row_stream import LINES, Row, RowStream
 from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
@@ -25,7 +26,6 @@ from ctxzoo.tasks.text_classification.known_words import (
     NO_KNOWN_WORD,
     describe_texts_without_known_words,
 )
-from ctxzoo.tasks.text_classification.label_sets import SEPARATORS
 
 if TYPE_CHECKING:
     from ctxzoo.models.tokenization_word import WordTokenizer
@@ -125,7 +125,8 @@ class TextAnswers:
 def choose_separator(names: Sequence[str], tokenizer: Any) -> str:
     """Return the sign between several labels in a cell: that of the training, or one that no label has."""
     recorded = getattr(tokenizer, "init_kwargs", {}).get(RECORDED["label_separator"])
-    return recorded or next((one for one in SEPARATORS if not any(one in name for name in names)), SEPARATORS[0])
+    unused = (sign for sign in LABEL_SEPARATORS if not any(sign in name for name in names))
+    return recorded or next(unused, LABEL_SEPARATORS[0])
 
 
 def resolve_unsure(text: str | None, config: Any) -> float | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import datasets
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -40,6 +39,9 @@ from ctxzoo.word_vectors.vocabulary import (
     build_word_vector_table,
     has_vectors_of_most_words,
 )
+
+if TYPE_CHECKING:
+    import datasets
 
 LEAST_FEATURE_COUNT = 2  # in training, for a feature of words to have an id
 

@@ -207,7 +207,7 @@ class TokenClassification(Classification, TaskCommands):
     def prepare_answers(
         self, model: Any, tokenizer: Any, options: Mapping[str, Any], *, batch_size: int = 32
     ) -> Callable[[], Any]:
-        from ctxzoo.tasks.token_classification.task import TagAnswers
+        from ctxzoo.tasks.token_classification.prediction import TagAnswers
 
         return partial(TagAnswers, model, tokenizer, batch_size=batch_size)
 
@@ -215,7 +215,7 @@ class TokenClassification(Classification, TaskCommands):
         check_input(options, "text", problem_options["text"])
 
         from ctxzoo.data.text_columns import TEXT_COLUMNS
-        from ctxzoo.tasks.token_classification.task import stream_conll_sentences
+        from ctxzoo.tasks.token_classification.prediction import stream_conll_sentences
 
         answers = self.prepare_answers(*load_model(options), problem_options, batch_size=options.batch_size)()
         if options.file is None:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import datasets
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -23,6 +23,9 @@ from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, resolve
 from ctxzoo.data.text_columns import RowChecks
 from ctxzoo.models.ops_bilstm_tagger import recognise_scheme
 from ctxzoo.tasks.token_classification.sources import DOCUMENT, KINDS, TAGS, TOKENS, read_tag_file, sample_tags
+
+if TYPE_CHECKING:
+    import datasets
 
 TAG_COLUMNS = ("pos_tags", "xpos", "upos", "ner_tags", TAGS)
 LEAST_DOCUMENTS = 10  # with fewer, sentences are divided
@@ -86,6 +89,8 @@ def load_tokens(dataset: str, data_dir: str | None = None) -> dict[str, datasets
 
 def read_label_names(folder: Path) -> list[str]:
     """Return the names of the tags of a user's rows, as `ctxzoo train` has written them into a folder."""
+    import datasets
+
     features = datasets.Features.from_arrow_schema(pq.read_schema(folder / "train.parquet"))
     names: list[str] = features[TAGS].feature.names
     return names
@@ -236,6 +241,8 @@ def _read_list_column(checks: RowChecks, name: str, table: pa.Table) -> pa.Array
 
 
 def _get_class_names(feature: object) -> list[str] | None:
+    import datasets
+
     inner = getattr(feature, "feature", None)
     return list(inner.names) if isinstance(inner, datasets.ClassLabel) else None
 
@@ -286,6 +293,8 @@ def _collect_label_names(
 
 
 def _convert_tags_to_labels(columns: _Columns, names: Sequence[str]) -> datasets.Dataset:
+    import datasets
+
     labels = pc.index_in(columns.tags.flatten(), pa.array(names)).cast(pa.int64())
     content = {TOKENS: columns.tokens, "labels": _replace_values(columns.tags, labels)}
     if columns.files is not None:

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import datasets
 import pyarrow as pa
 
 from ctxzoo.data.generated import RandomDraws, generate_splits
@@ -21,6 +20,9 @@ from ctxzoo.data.reading_notes import record_note, skip_or_raise
 from ctxzoo.data.row_files import read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.data.text_files import get_unpacked_suffix, read_text_lines
+
+if TYPE_CHECKING:
+    import datasets
 
 COLUMN_FILES = (".conll", ".bio", ".iob", ".iob2", ".txt", ".tsv")  # a word and its tag in a line
 UNIVERSAL = ".conllu"
@@ -53,6 +55,8 @@ def read_tag_file(path: Path, kind: str | None = None, *, of_folder: bool = Fals
         DatasetFileError: a file of another kind; not UTF-8; empty; a line with another number of columns than most,
             which is named, unless its sentence is left out with `--skip_bad`.
     """
+    import datasets
+
     kind = kind or get_unpacked_suffix(path)
     if kind not in KINDS:
         raise DatasetFileError(f"{path} is no {', '.join(KINDS)} file; name one, a folder, or a Hub id")
@@ -207,6 +211,7 @@ def sample_tags(seed: int = 0, train: int = 1000, validation: int = 200, test: i
     Raises:
         ValueError: negative seed, or a number of sentences below 1.
     """
+    import datasets
 
     def generate_split(draws: RandomDraws, num_sentences: int, split: str) -> dict[str, list[list[str]]]:
         sampled = [list(_generate_sentence(draws)) for _ in range(num_sentences)]

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import datasets
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -27,6 +26,9 @@ from ctxzoo.data.text_columns import ColumnNames, join_texts, list_column_names
 from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.tasks.vote_prediction.sample import BILL, GROUP, LEGISLATOR, TEXT, VOTE, sample_votes
 from ctxzoo.tasks.vote_prediction.vote_values import EXPECTED, read_vote_values
+
+if TYPE_CHECKING:
+    pass
 
 VOTE_FILES = (".csv", ".tsv", ".jsonl", ".parquet")
 BILL_TABLE, LEGISLATOR_TABLE = "bills", "legislators"  # configurations of a dataset whose votes have ids
@@ -177,6 +179,8 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
     Raises:
         TextFormatError: as in `check_votes`.
     """
+    import datasets
+
     fingerprint = {}
     for name, table in splits.items():
         rows = {column: table.column(column) for column in table.column_names}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-
-import datasets
+from typing import TYPE_CHECKING
 
 from ctxzoo.data.generated import RandomDraws
+
+if TYPE_CHECKING:
+    import datasets
 
 LEGISLATOR, BILL, VOTE, TEXT, GROUP = "legislator", "bill", "vote", "text", "party"
 PARTIES = ("Hill", "Shore")
@@ -38,6 +40,8 @@ def sample_votes(seed: int = 0, legislators: int = 24, bills: int = 120) -> dict
     Raises:
         ValueError: negative seed; fewer than 4 legislators or bills.
     """
+    import datasets
+
     if seed < 0:
         raise ValueError(f"seed is {seed}; expected 0 or more")
     if min(legislators, bills) < 4:

@@ -6,14 +6,16 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-import datasets
+from typing import TYPE_CHECKING
 
 from ctxzoo.data.notices import format_error_reason
 from ctxzoo.data.sources import dataset_fingerprint, load_splits, resolve_dataset
 from ctxzoo.data.text_columns import ColumnNames, join_texts, list_column_names
 from ctxzoo.data.text_files import PACKED, open_unpacked
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
+
+if TYPE_CHECKING:
+    import datasets
 
 BLOCK = 1 << 20  # bytes
 TEXT = "text"  # usual column of a dataset

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import datasets
 import pyarrow as pa
 
 from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
@@ -18,6 +17,9 @@ from ctxzoo.data.text_files import NOT_LINES
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
 from ctxzoo.tasks.word_embeddings.corpus_lines import TEXT, CorpusSource, refuse_columns_of_plain_text
+
+if TYPE_CHECKING:
+    import datasets
 
 HELD_OUT = 0.05  # of the lines, for each of validation and test
 LINES_AT_ONCE = 10_000
@@ -72,6 +74,8 @@ def _store_lines_on_disk(lines: Iterable[str], file: Path, source: str) -> datas
     Lines of more than 1,000 words come as several rows, cut where sentences of a corpus are cut: so a text without line
     ends can be divided.
     """
+    import datasets
+
     schema = pa.schema({TEXT: pa.string()})
     num_cut = blank = 0
 
