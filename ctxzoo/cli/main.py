@@ -120,7 +120,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("checkpoint", help="folder or Hub id")
     sub.add_argument("--dataset", required=True, help="Hub id, folder, file, or: sample")
     sub.add_argument(
-        "--split", default="test", help="default: test; of a file of texts: train; of a SQuAD file by its name"
+        "--split", help="default: test; of a file all of its rows: train, of a SQuAD file as its name says"
     )
     sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
     sub.add_argument("--format", choices=KINDS, help=FORMAT)
@@ -255,7 +255,9 @@ def evaluate_checkpoint(options: argparse.Namespace) -> int:
     problem_options = _select_problem_options("evaluate", options, card)
     _set_num_threads(options)
     options.checkpoint = str(saved.folder)  # of a Hub id, where it is cached
-    scores = get_problem(card.name).evaluate(options, problem_options)
+    problem, file = get_problem(card.name), Path(options.dataset)
+    options.split = options.split or (problem.get_split_of_file(file) if file.is_file() else "test")
+    scores = problem.evaluate(options, problem_options)
     labels = getattr(options, "labels", None)  # scores of each label, which classifiers of texts have
     content = {
         "checkpoint": name,

@@ -85,6 +85,10 @@ class TaskCommands:
         """
         raise NotImplementedError
 
+    def get_split_of_file(self, file: Path) -> str:
+        """Return the name of the split that a file of data is, read alone."""
+        return "train"
+
     def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         """Print a checkpoint's predictions, or write them into a file, for `ctxzoo predict`.
 

@@ -291,6 +291,16 @@ def test_evaluate_refuses(
     assert "0 is less than 1" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("name", "split"), [("dev-v1.1.json", "validation"), ("mine.json", "test")])
+def test_a_file_of_questions_is_the_split_that_its_name_tells(
+    checkpoint: Path, squad_file: Path, tmp_path: Path, name: str, split: str
+) -> None:
+    shutil.copyfile(squad_file, tmp_path / name)
+    out = tmp_path / "scores.json"
+    assert main(["evaluate", str(checkpoint), "--dataset", str(tmp_path / name), "--output", str(out)]) == 0
+    assert json.loads(out.read_text())["split"] == split
+
+
 @pytest.fixture(scope="module")
 def classifier(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """A classifier's checkpoint folder and its data."""
@@ -310,10 +320,12 @@ def test_evaluate_a_file_of_texts(
     file, out = tmp_path / "my texts.jsonl", tmp_path / "scores.json"
     lines = [{"text": text, "label": texts.label_names[label]} for text, label in zip(*rows[:].values(), strict=True)]
     file.write_text("\n".join(map(json.dumps, lines)))
-    message = refused(["evaluate", checkpoint, "--dataset", str(file)], capsys)
+    message = refused(["evaluate", checkpoint, "--dataset", str(file), "--split", "test"], capsys)
     assert message.endswith("gives no 'test' rows; it gives ['train'] (or set --split)\n")
-    assert main(["evaluate", checkpoint, "--dataset", str(file), "--split", "train", "--output", str(out)]) == 0
-    found = json.loads(out.read_text())["metrics"]
+    assert main(["evaluate", checkpoint, "--dataset", str(file), "--output", str(out)]) == 0
+    content = json.loads(out.read_text())
+    assert content["split"] == "train"
+    found = content["metrics"]
     whole, held_out = (
         evaluate_classifier(checkpoint, str(file), "train", progress=False, **options)
         for options in ({}, {"dev_share": 0.1})

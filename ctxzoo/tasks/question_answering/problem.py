@@ -277,6 +277,11 @@ class QuestionAnswering(Problem, TaskCommands):
         """Format example arguments of `ctxzoo predict` for a checkpoint."""
         return '--question "..." --context "..."'
 
+    def get_split_of_file(self, file: Path) -> str:
+        from ctxzoo.tasks.question_answering.reader import infer_split_name
+
+        return infer_split_name(file)
+
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
         """Return the scores of a checkpoint on a split, by the options of `evaluate` on the command line."""
         from ctxzoo.tasks.question_answering.task import evaluate

@@ -113,7 +113,7 @@ def load_squad(
     origin: dict[str, str] = {}
     declared: set[SquadVersion] = set()
     for file in files:
-        split = _infer_split_name(file)
+        split = infer_split_name(file)
         if split in splits:
             raise SquadFormatError(f"{origin[split]} and {file} are both the split {split!r}; leave one of them out")
         splits[split], version = _read_squad_file(file)
@@ -450,7 +450,7 @@ def _refuse_saved_to_disk(path: Path) -> None:
     )
 
 
-def _infer_split_name(file: Path) -> str:
+def infer_split_name(file: Path) -> str:
     """Return the split that the name of a file tells; "test" if it tells none."""
     stem = file.stem.lower()
     for word, split in (("train", "train"), ("validation", "validation"), ("dev", "validation")):
