@@ -29,8 +29,9 @@ __version__: str
 
 if TYPE_CHECKING:
     from ctxzoo.attention_interface import attention_divergence, load_with_attention, use_attention
-    from ctxzoo.checkpoints import BatchPredictor, explain, pipeline, train
+    from ctxzoo.checkpoints import explain, pipeline, train
     from ctxzoo.models.layers_beta_lstm import BetaLSTM
+    from ctxzoo.serving.batch_predictor import BatchPredictor
     from ctxzoo.word_vectors.exchange import load_word_vectors
 else:
     _exported, __dir__ = lazy_exports(__name__)

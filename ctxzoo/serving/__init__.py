@@ -1,1 +1,1 @@
-"""A checkpoint as a service over HTTP, `ctxzoo serve`: what it answers, the requests it reads, and its server."""
+"""A checkpoint as a service over HTTP, `ctxzoo serve`, and as a function of batches for engines that share them out."""

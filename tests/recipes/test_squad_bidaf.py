@@ -308,7 +308,7 @@ def test_recorded_commands_would_repeat_no_run_but_of_the_earlier_start(monkeypa
     monkeypatch.setattr("ctxzoo.runs.experiment.get_public_checkpoint_name", lambda path: Path(path).parent.name)
     monkeypatch.setattr(SquadDataModule, "squad_version", property(lambda _: now.settings["squad_version"]))
     monkeypatch.setattr("ctxzoo.tasks.question_answering.data.AutoTokenizer.from_pretrained", lambda _: None)
-    monkeypatch.setattr("ctxzoo.tasks.question_answering.data.refuse_missing_path", lambda *_: None)
+    monkeypatch.setattr("ctxzoo.tasks.question_answering.data.locate_checkpoint", lambda name: name)
     asked: dict[Path, RunResult | None] = {}
     monkeypatch.setattr(
         "recipes.squad_bidaf.execute", lambda run, **_: asked.update({run.results_file: run.read_finished_result()})

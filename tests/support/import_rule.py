@@ -82,6 +82,7 @@ PACKAGE_ARROWS: dict[str, set[str]] = {
         "word_vectors",
         "tasks",
         "checkpoints",
+        "serving",
         "attention_interface",
     },
     "attention_interface": {"models"},

@@ -8,9 +8,9 @@ from pathlib import Path
 from transformers import AutoConfig
 from transformers.utils import cached_file
 
-from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.hub.card_parts import parse_settings_table
 from ctxzoo.hub.folder_files import CARD
+from ctxzoo.hub.saved_model import locate_checkpoint
 from ctxzoo.models.configuration_bidaf import EXTENSIONS, BidafConfig
 
 LEARNED = "learned"
@@ -52,7 +52,7 @@ def read_bidaf_checkpoint(path: str, *, needs_variant: bool = True) -> BidafChec
         OSError: there is no such checkpoint.
         ValueError: it is of another architecture, or its settings are those of no named variant.
     """
-    refuse_missing_path(path, "checkpoint")
+    path = locate_checkpoint(path)
     config = AutoConfig.from_pretrained(path)
     if not isinstance(config, BidafConfig):
         raise ValueError(

@@ -13,12 +13,12 @@ from transformers import AutoTokenizer
 
 from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.bucketing import POOL_BATCHES, ResumableLoader
-from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.sources import dataset_fingerprint
 from ctxzoo.data.text_encoding import EncodedTexts
 from ctxzoo.data.word_encoder import note_cut_texts, read_word_encoder
+from ctxzoo.hub.saved_model import locate_checkpoint
 from ctxzoo.models.ops_answer import AnswerSpans, no_answer_score
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer, build_word_char_tokenizer
 from ctxzoo.tasks.question_answering.batches import (
@@ -140,8 +140,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             )
         self.encoder = None if encoder is None else read_word_encoder(encoder)
         if init_from is not None:
-            refuse_missing_path(init_from, "checkpoint")
-            tokenizer = AutoTokenizer.from_pretrained(init_from)
+            tokenizer = AutoTokenizer.from_pretrained(locate_checkpoint(init_from))
         self._tokenizer = tokenizer
         self._prepared: PreparedSquad | None = None
         self._tables: TypeTables | None = None

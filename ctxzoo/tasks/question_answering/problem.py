@@ -155,9 +155,7 @@ class QuestionAnswering(Problem, TaskCommands):
         from ctxzoo.tasks.question_answering.bidaf_start import read_bidaf_checkpoint
 
         values, path = experiment.values(), str(experiment.start.init_from)
-        begun = read_bidaf_checkpoint(
-            str(experiment.start.checkpoint), needs_variant=experiment.model.variant != CONTINUED
-        )
+        begun = read_bidaf_checkpoint(path, needs_variant=experiment.model.variant != CONTINUED)
         for name, usual in OF_A_CHECKPOINT.items():
             value, own_value = values[name], getattr(begun, name)
             if name == "extensions":
@@ -217,7 +215,7 @@ class QuestionAnswering(Problem, TaskCommands):
             pool_batches=data.pool_batches,
             seed=experiment.seed,
             num_workers=run.num_workers,
-            init_from=start.checkpoint,
+            init_from=start.init_from,
             encoder=start.encoder,
         )
 

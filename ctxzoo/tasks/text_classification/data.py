@@ -16,13 +16,13 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer, TokenizersBackend
 
 from ctxzoo.data.bucketed_data import BucketedDataModule
-from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups, count_label_rows
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, are_without_blanks, check_tokenizer, encode_texts
 from ctxzoo.data.word_encoder import note_cut_texts, read_word_encoder
+from ctxzoo.hub.saved_model import locate_checkpoint
 from ctxzoo.models.old_names import convert_settings
 from ctxzoo.models.tokenization_word import WordTokenizer, build_pre_tokenizer
 from ctxzoo.tasks.text_classification.known_words import TextVocabulary
@@ -497,8 +497,7 @@ def _require_word_tokenizer(tokenizer: TokenizersBackend, needed_by: str) -> Wor
 
 
 def _load_word_tokenizer(checkpoint: str) -> WordTokenizer:
-    refuse_missing_path(checkpoint, "checkpoint")
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    tokenizer = AutoTokenizer.from_pretrained(locate_checkpoint(checkpoint))
     if not isinstance(tokenizer, WordTokenizer):
         raise ValueError(
             f"init_from={checkpoint!r} holds a {type(tokenizer).__name__}; expected the WordTokenizer of a text "

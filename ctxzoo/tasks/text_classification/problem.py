@@ -183,7 +183,7 @@ class TextClassification(Classification, TaskCommands):
         if start["init_from"] is not None:
             continued_values = {name: value for name, value in data.values().items() if name in OF_A_CONTINUATION}
             continued_values["class_weights"] = data.class_weights
-            return {**options, **continued_values, "init_from": experiment.start.checkpoint}
+            return {**options, **continued_values, "init_from": start["init_from"]}
         if not data.rows:
             columns = data.get_reported_values()["text_column"]
             options |= {"text_column": columns, **{name: getattr(data, name) for name in _OF_LABELS}}

@@ -11,12 +11,12 @@ import torch
 from transformers import AutoTokenizer
 
 from ctxzoo.data.bucketed_data import BucketedDataModule
-from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, find_frequent_words, pad_rows
 from ctxzoo.data.word_encoder import WordEncoder, note_cut_texts, read_word_encoder
+from ctxzoo.hub.saved_model import locate_checkpoint
 from ctxzoo.models.ops_bilstm_tagger import Scheme, choose_scheme
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
@@ -159,8 +159,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         if tokenizer is not None and init_from is not None:
             raise ValueError(f"both a tokenizer and init_from={init_from!r}; give one of them")
         if init_from is not None:
-            refuse_missing_path(init_from, "checkpoint")
-            tokenizer = AutoTokenizer.from_pretrained(init_from)
+            tokenizer = AutoTokenizer.from_pretrained(locate_checkpoint(init_from))
         if encoder is not None and (tokenizer is not None or word_vectors is not None):
             raise ValueError(
                 f"encoder={encoder!r} beside a tokenizer, a checkpoint or word vectors; choose one of them"

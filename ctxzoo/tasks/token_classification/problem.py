@@ -141,7 +141,7 @@ class TokenClassification(Classification, TaskCommands):
             vector_words=start.vector_words,
             batch_size=data.batch_size,
             seed=experiment.seed,
-            init_from=start.checkpoint,
+            init_from=start.init_from,
             divide=data.dataset != BY_FILE,
         )
 
