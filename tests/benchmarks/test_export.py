@@ -15,6 +15,7 @@ from tests.support.tiny_checkpoints import lama
 
 def test_a_form_answers_in_the_place_of_the_model() -> None:
     model: Any = lama()
+    forward = model.forward
     ids = torch.tensor([[2, 3], [3, 4]])
     of_model = model(input_ids=ids, labels=torch.tensor([0, 1]))
 
@@ -28,6 +29,7 @@ def test_a_form_answers_in_the_place_of_the_model() -> None:
     torch.testing.assert_close(of_form.logits, 2 * of_model.logits)
     torch.testing.assert_close(of_form.loss, of_model.loss)
     torch.testing.assert_close(model(input_ids=ids).logits, of_model.logits)
+    assert model.forward == forward
 
 
 def test_a_form_that_scores_the_next_item_scores_those_behind_every_position() -> None:
