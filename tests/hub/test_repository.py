@@ -12,8 +12,10 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.hub.push import push_folder
+from ctxzoo.word_vectors.vectors import read_word_vectors
 from tests.support.hub_server import HubServer
 from tests.support.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer
+from tests.support.tiny_word_embedding import write_tiny as write_embeddings
 
 REPO = "someone/bidaf-tiny"
 
@@ -142,6 +144,15 @@ def test_a_name_alone_is_of_the_user_that_a_variable_names(
     monkeypatch.setenv("CTXZOO_HUB", "some/one")
     assert main(["verify", "another"]) == 2
     assert "CTXZOO_HUB is 'some/one'; expected the name of a user" in capsys.readouterr().err
+
+
+def test_word_vectors_are_those_of_the_named_revision(here: HubServer, tmp_path: Path) -> None:
+    folder = write_embeddings(tmp_path / "embeddings-tiny")
+    push_folder(folder, REPO, tag="v1")
+    change({"tokenizer.json": b"{}"})
+    assert read_word_vectors(f"{REPO}@v1").words == read_word_vectors(folder).words
+    with pytest.raises(ValueError, match="is no tokenizer"):
+        read_word_vectors(REPO)
 
 
 @pytest.mark.slow
