@@ -39,7 +39,13 @@ LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 WORDS = {"cpu": 4096, "cuda": 65_536}  # that attention reads in a pass
 DOCUMENTS = 32  # in the other comparisons
 QUICK_SIZES = ((4, 8, 16), (2, 16, 16))
-COLOURS = {"LAMA": "#1f5fa8", "LAMA without W_w": "#3f9fc8", "SAN": "#d1792b", "self-attention": "#3b8a5a"}
+COLOURS = {
+    "LAMA": "#1f5fa8",
+    "LAMA, W_w of 16 rows": "#6a51a3",
+    "LAMA without W_w": "#3f9fc8",
+    "SAN": "#d1792b",
+    "self-attention": "#3b8a5a",
+}
 
 
 def build_heads_comparison(count: int) -> Comparison:
@@ -51,6 +57,7 @@ def build_heads_comparison(count: int) -> Comparison:
         f"{count} heads",
         (
             layer.Side("LAMA", "LAMA", count),
+            layer.Side("LAMA, W_w of 16 rows", "LAMA, W_w of 16 rows", count),
             layer.Side("LAMA without W_w", "LAMA without W_w", count),
             layer.Side("SAN", "SAN", count),
             layer.Side("self-attention", "self-attention", count),

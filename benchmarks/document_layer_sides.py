@@ -18,6 +18,8 @@ from ctxzoo.models.modeling_lama import LearnedContext, LowRankAttention
 from ctxzoo.models.ops_words import masked_softmax
 
 ATTENTION_SIZE = 350  # d_a of SAN
+# The rows of LAMA's map W_w; None: as many as a state has numbers.
+MAP_SIZES: dict[str, int | None] = {"LAMA": None, "LAMA, W_w of 16 rows": 16, "LAMA without W_w": 0}
 
 
 @dataclass(frozen=True)
@@ -26,15 +28,15 @@ class Side:
 
     Attributes:
         label: Name of the side in the printed tables.
-        model: Layer that is timed: LAMA, with and without the map W_w; SAN, `AdditiveScores`; self-attention,
-            `nn.MultiheadAttention`; GRU, bidirectional, as wide as its input.
+        model: Layer that is timed: LAMA, with the map W_w, with one of 16 rows, and without; SAN, `AdditiveScores`;
+            self-attention, `nn.MultiheadAttention`; GRU, bidirectional, as wide as its input.
         heads: Number of heads m of the attention.
         way: Implementation of the GRU: "ours", `MaskedBiRNN`; "packed" or "unpacked", `nn.GRU` with or without packed
             sequences.
     """
 
     label: str
-    model: Literal["LAMA", "LAMA without W_w", "SAN", "self-attention", "GRU"]
+    model: Literal["LAMA", "LAMA, W_w of 16 rows", "LAMA without W_w", "SAN", "self-attention", "GRU"]
     heads: int = 0
     way: Literal["ours", "packed", "unpacked"] = "ours"
 
@@ -43,54 +45,43 @@ class Side:
         return {"model": self.model, "heads": self.heads}
 
 
-class Heads(nn.Module):
-    """A layer from word states H (B, n, D) to their weighted sums A H (B, m D) by m heads; there is no padding."""
+class LowRankHeads(nn.Module):
+    """From word states H (B, n, D) to A H (B, m D) by LAMA (Mehta et al. 2019) with a learned context; no padding."""
 
     mask: torch.Tensor
 
-    def __init__(self, batch: int, length: int) -> None:
-        """Make the mask (batch, length) of documents whose words are all real."""
+    def __init__(self, batch: int, length: int, width: int, heads: int, map_size: int) -> None:
+        """Build LAMA's attention, behind a tanh layer of `map_size` numbers if that is not 0."""
         super().__init__()
         self.register_buffer("mask", torch.ones(batch, length, dtype=torch.bool))
-
-    def compute_weights(self, states: torch.Tensor) -> torch.Tensor:
-        """Return the attention weights A (B, m, n) of m heads on word states (B, n, D); for subclasses to define."""
-        raise NotImplementedError
+        self.projection = normal_linear(width, map_size) if map_size else None
+        self.attention = LowRankAttention(
+            width, heads, rank=1, l2_normalize=True, logit_scale=1.0, word_size=map_size or None
+        )
+        self.context = LearnedContext(width)
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
         """Return the weighted sums A H (B, m D) of word states (B, n, D), head after head."""
-        return (self.compute_weights(states).to(states.dtype) @ states).flatten(1)
+        sums: torch.Tensor = self.attention(states, self.context.vector, self.mask, self.projection)[0]
+        return sums.flatten(1)
 
 
-class LowRankHeads(Heads):
-    """Heads with the low-rank weights of LAMA (Mehta et al. 2019) and a learned context."""
+class AdditiveHeads(nn.Module):
+    """The same by SAN, the self-attention of Lin et al. (2017)."""
 
-    def __init__(self, batch: int, length: int, width: int, heads: int, project: bool) -> None:
-        """Build LAMA's attention; `project` adds its tanh layer before the attention."""
-        super().__init__(batch, length)
-        self.projection = normal_linear(width, width) if project else None
-        self.attention = LowRankAttention(width, heads, rank=1, l2_normalize=True, logit_scale=1.0)
-        self.context = LearnedContext(width)
-
-    def compute_weights(self, states: torch.Tensor) -> torch.Tensor:
-        """Return LAMA's weights (B, m, n) on word states (B, n, D)."""
-        words = states if self.projection is None else torch.tanh(self.projection(states))
-        weights: torch.Tensor = self.attention(words, self.context.vector, self.mask)
-        return weights
-
-
-class AdditiveHeads(Heads):
-    """Heads with the additive weights of SAN, the self-attention of Lin et al. (2017)."""
+    mask: torch.Tensor
 
     def __init__(self, batch: int, length: int, width: int, heads: int) -> None:
         """Build the additive scores of SAN for word states of `width` numbers."""
-        super().__init__(batch, length)
+        super().__init__()
+        self.register_buffer("mask", torch.ones(batch, length, dtype=torch.bool))
         self.scores = AdditiveScores(width, ATTENTION_SIZE, heads)
 
-    def compute_weights(self, states: torch.Tensor) -> torch.Tensor:
-        """Return SAN's weights (B, m, n): a softmax of additive scores over the words."""
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """Return the weighted sums (B, m D): a softmax of additive scores over the words, times the states."""
         words = self.mask.unsqueeze(1)
-        return masked_softmax(self.scores(states).transpose(1, 2), words, dim=2) * words
+        weights = masked_softmax(self.scores(states).transpose(1, 2), words, dim=2) * words
+        return (weights.to(states.dtype) @ states).flatten(1)
 
 
 class SelfAttentionMean(nn.Module):
@@ -147,4 +138,5 @@ class Runner(LayerRunner):
             return SelfAttentionMean(width, side.heads)
         if side.model == "SAN":
             return AdditiveHeads(batch, length, width, side.heads)
-        return LowRankHeads(batch, length, width, side.heads, project=side.model == "LAMA")
+        rows = MAP_SIZES[side.model]
+        return LowRankHeads(batch, length, width, side.heads, map_size=width if rows is None else rows)

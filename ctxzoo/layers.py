@@ -72,8 +72,7 @@ class LamaPooling(nn.Module):
         """Return the weighted sums of all heads side by side, (B, m D); 0 for a text without tokens."""
         mask = _make_mask(x, mask)
         context = masked_mean(x, mask)[0] if self.context is None else self.context.vector.to(x.dtype)
-        weights = self.attention(x, context, mask)  # (B, m, n)
-        sums: torch.Tensor = weights.to(x.dtype) @ x  # (B, m, D)
+        sums: torch.Tensor = self.attention(x, context, mask)[0]  # (B, m, D)
         return sums.flatten(1)
 
 

@@ -25,6 +25,8 @@ class LamaConfig(PretrainedEncoderConfig, TextClassifierConfig):
             states.
         word_projection: Whether the attention reads words as tanh(W_w h + b_w); otherwise as the states h, as in
             (3.13).
+        projection_size: Number of rows of W_w, and so of numbers of a word that the attention reads; fewer than D make
+            W_w a map of low rank [ours]; None: D, the paper's.
         l2_normalize: Whether the m logits of each word are scaled to length 1.
         logit_scale: Factor of the logits after `l2_normalize` [ours].
         append_pooled: Whether the mean and the maximum of the states are appended to the heads' outputs [ours].
@@ -53,6 +55,7 @@ class LamaConfig(PretrainedEncoderConfig, TextClassifierConfig):
     rank: int = 1
     context: Literal["learned", "mean_embedding", "mean_hidden"] = "learned"
     word_projection: bool = True
+    projection_size: int | None = None
     l2_normalize: bool = True
     logit_scale: float | int = 1.0
     append_pooled: bool = False
@@ -77,6 +80,13 @@ class LamaConfig(PretrainedEncoderConfig, TextClassifierConfig):
     def validate_sizes(self) -> None:
         """Check the widths, the number of heads and the rank."""
         self.check_at_least_one("recurrent_size", "num_heads", "rank")
+        if self.projection_size is not None:
+            self.check_at_least_one("projection_size")
+            if not self.word_projection:
+                raise ValueError(
+                    f"projection_size={self.projection_size} with word_projection=False: it is the number of rows of "
+                    "the map that is switched off; leave one of them out"
+                )
         if self.classifier_size < 0:
             raise ValueError(f"classifier_size must be 0 (linear) or more, got {self.classifier_size}")
 

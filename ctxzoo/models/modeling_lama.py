@@ -20,12 +20,13 @@ from .layers_recurrent import MaskedBiRNN
 from .layers_text_input import pad_empty_sequences
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel, copy_linear_weights
 from .ops_execution import dropout
-from .ops_inputs import check_mask_without_gaps
+from .ops_inputs import check_mask_without_gaps, to_float32_or_wider
+from .ops_lama import LARGEST_SCALE, low_rank_heads
 from .ops_words import masked_max, masked_mean, masked_softmax
 
 
 class LowRankAttention(nn.Module):
-    """Attention weights A (B, m, n): the weight of each word for each of m heads.
+    """Weighted sums A H of the states of words, with the weight of each word for each of m heads, A (B, m, n).
 
     f_t = (P^T c) * (Q^T u_t), summed over the k members of each head                        (3.10, 3.11)
     f_t = tanh(f_t), then divided by its length over the m heads
@@ -35,14 +36,24 @@ class LowRankAttention(nn.Module):
     warning says so.
 
     Args:
-        width: Width D of the words and of the context.
+        width: Width D of the context, and of the words where `word_size` is None.
         num_heads: Number of heads m.
         rank: Rank k of each head; the columns of head i in P and Q are i k to (i + 1) k - 1.
         l2_normalize: Whether the logits of a word are divided by their length.
         logit_scale: Factor of the logits.
+        word_size: Width of the words, the rows of Q; default: D.
     """
 
-    def __init__(self, width: int, num_heads: int, rank: int, *, l2_normalize: bool, logit_scale: float) -> None:
+    def __init__(
+        self,
+        width: int,
+        num_heads: int,
+        rank: int,
+        *,
+        l2_normalize: bool,
+        logit_scale: float,
+        word_size: int | None = None,
+    ) -> None:
         super().__init__()
         if num_heads == 1 and l2_normalize:
             warnings.warn(
@@ -55,37 +66,63 @@ class LowRankAttention(nn.Module):
         self.l2_normalize = l2_normalize
         self.logit_scale = float(logit_scale)
         self.context_factors = nn.Parameter(torch.empty(width, num_heads * rank))  # P
-        self.word_factors = nn.Parameter(torch.empty(width, num_heads * rank))  # Q
+        self.word_factors = nn.Parameter(torch.empty(word_size or width, num_heads * rank))  # Q
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw P and Q from Xavier's uniform distribution (the paper is silent)."""
-        bound = math.sqrt(6 / sum(self.context_factors.shape))
-        init.uniform_(self.context_factors, -bound, bound)
-        init.uniform_(self.word_factors, -bound, bound)
+        for factors in (self.context_factors, self.word_factors):
+            bound = math.sqrt(6 / sum(factors.shape))
+            init.uniform_(factors, -bound, bound)
 
-    def forward(self, words: torch.Tensor, context: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the weights A (B, m, n) in float32 or wider, which sum to 1 over the words of a document; 0 elsewhere.
+    def forward(
+        self,
+        states: torch.Tensor,
+        context: torch.Tensor,
+        mask: torch.Tensor,
+        projection: nn.Module | None = None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the weighted sums A H (B, m, D') and the weights A (B, m, n).
+
+        A is in float32 or wider, and sums to 1 over the words of a document; 0 elsewhere.
 
         Args:
-            words: (B, n, D) words u.
+            states: (B, n, D') states H.
             context: Context c, (B, D) or (D,).
-            mask: Boolean (B, n), True at words. A document without words has weights 0.
+            mask: Boolean (B, n), True at words. A document without words has weights and sums 0.
+            projection: Linear map W_w of the states, before the tanh that gives the words u; None: u = h.
         """
-        return masked_softmax(self.compute_logits(words, context), mask.unsqueeze(1), dim=2) * mask.unsqueeze(1)
-
-    def compute_logits(self, words: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
-        """Return the attention logits (B, m, n) of each head and word, before the softmax."""
-        gate = (context @ self.context_factors).unsqueeze(-2)  # (B, 1, m k)
-        scores = (words @ self.word_factors) * gate  # (B, n, m k)
+        gate = context @ self.context_factors  # (m k,) or (B, m k)
+        # A gate for all documents costs nothing by the word.
+        factors = self.word_factors * gate if gate.dim() == 1 else self.word_factors
+        if self._can_fuse(states, projection):
+            sums, weights = low_rank_heads(
+                states,
+                (projection.weight, projection.bias) if isinstance(projection, nn.Linear) else None,
+                factors,
+                gate if gate.dim() == 2 else None,
+                mask,
+                rank=self.rank,
+                l2_normalize=self.l2_normalize,
+                logit_scale=self.logit_scale,
+            )
+            return sums, weights.transpose(1, 2)
+        words = states if projection is None else torch.tanh(projection(states))  # (3.7)
+        scores = words @ factors if gate.dim() == 1 else (words @ factors) * gate.unsqueeze(1)  # (B, n, m k)
         if self.rank > 1:
             scores = scores.reshape(*scores.shape[:2], self.num_heads, self.rank).sum(dim=3)  # (B, n, m)
-        if scores.dtype in (torch.float16, torch.bfloat16):  # the softmax is in float32 or wider
-            scores = scores.float()
-        scores = torch.tanh(scores)
+        logits = torch.tanh(to_float32_or_wider(scores))  # the softmax is in float32 or wider
         if self.l2_normalize:
-            scores = F.normalize(scores, dim=2, eps=1e-12)  # over the m heads of a word, not over its text
-        return (self.logit_scale * scores).transpose(1, 2)  # (B, m, n)
+            logits = F.normalize(logits, dim=2, eps=1e-12)  # over the m heads of a word, not over its text
+        is_word = mask.unsqueeze(1)
+        weights = masked_softmax(self.logit_scale * logits.transpose(1, 2), is_word, dim=2) * is_word
+        return weights.to(states.dtype) @ states, weights
+
+    def _can_fuse(self, states: torch.Tensor, projection: nn.Module | None) -> bool:
+        """Return whether the closed form runs: not in half precision, in a traced program, or on a quantised map."""
+        is_wide = states.dtype in (torch.float32, torch.float64) and not torch.is_autocast_enabled(states.device.type)
+        is_plain = projection is None or type(projection) is nn.Linear
+        return is_wide and is_plain and self.logit_scale <= LARGEST_SCALE and not torch.compiler.is_compiling()
 
     def extra_repr(self) -> str:
         return f"{self.word_factors.size(0)}, num_heads={self.num_heads}, rank={self.rank}"
@@ -118,13 +155,15 @@ class LamaModel(LamaPreTrainedModel):
         width = config.state_size
         self.embeddings = self.make_text_input(config.embedding_dropout)
         self.rnn = MaskedBiRNN(config.hidden_size, config.recurrent_size, cell="gru")
-        self.word_projection = normal_linear(width, width) if config.word_projection else None
+        word_size = config.projection_size or width
+        self.word_projection = normal_linear(width, word_size) if config.word_projection else None
         self.attention = LowRankAttention(
             width,
             config.num_heads,
             config.rank,
             l2_normalize=config.l2_normalize,
             logit_scale=config.logit_scale,
+            word_size=word_size,
         )
         self.learned_context = LearnedContext(width) if config.context == "learned" else None
         # A map is needed only where the mean of the words has another width than the states.
@@ -169,9 +208,8 @@ class LamaModel(LamaPreTrainedModel):
         if self.config.ngram_buckets:
             x, mask = self._drop_ngrams(x, mask, input_ids)
         states = dropout(self.rnn(x, mask), self.config.hidden_dropout, training=self.training)  # (B, n, D)
-        words = states if self.word_projection is None else torch.tanh(self.word_projection(states))  # (3.7)
-        weights = self.attention(words, self._compute_context(x, states, mask), mask)  # (B, m, n)
-        summed = weights.to(states.dtype) @ states  # (B, m, D)
+        context = self._compute_context(x, states, mask)
+        summed, weights = self.attention(states, context, mask, self.word_projection)  # (B, m, D), (B, m, n)
         document = summed.flatten(1)  # (B, m D), head after head
         if self.config.append_pooled:
             document = torch.cat([document, masked_mean(states, mask)[0], masked_max(states, mask)[0]], dim=1)

@@ -28,7 +28,9 @@ class LamaCase(TextCase):
     def configs(self) -> dict[str, ZooConfig]:
         return {
             "learned": LamaConfig(**SIZES),
-            "mean_embedding": LamaConfig(**{**SIZES, "recurrent_size": 4}, context="mean_embedding", position_dim=4),
+            "mean_embedding": LamaConfig(
+                **{**SIZES, "recurrent_size": 4}, context="mean_embedding", position_dim=4, projection_size=3
+            ),
             "mean_hidden": LamaConfig(
                 **{**SIZES, "classifier_size": 0}, context="mean_hidden", rank=2, append_pooled=True, hidden_dropout=0.1
             ),

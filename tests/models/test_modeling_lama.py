@@ -49,22 +49,31 @@ def close(found: torch.Tensor, wanted: torch.Tensor) -> None:
     torch.testing.assert_close(found, wanted, rtol=1e-10, atol=1e-12)
 
 
+# Logits above a bound are scaled another way.
+@pytest.mark.parametrize("scale", [1.7, 50.0])
 @pytest.mark.parametrize("rank", [1, 3])
 @pytest.mark.parametrize("l2", [True, False])
-def test_weights_equal_loops_over_words_and_heads(rank: int, l2: bool) -> None:
-    layer = attention_of(4, rank, l2=l2, scale=1.7)
+def test_weights_equal_loops_over_words_and_heads(rank: int, l2: bool, scale: float) -> None:
+    layer = attention_of(4, rank, l2=l2, scale=scale)
     words, context = torch.randn(3, 5, 6, dtype=torch.float64), torch.randn(3, 6, dtype=torch.float64)
+    words[2, 1] = 0.0  # all logits of a word may be 0, which has no direction
     mask = torch.arange(5) < torch.tensor([[5], [1], [3]])
     factors = (layer.context_factors.detach(), layer.word_factors.detach())
-    expected = reference_low_rank_attention(words, context, *factors, mask, rank=rank, l2_normalize=l2, logit_scale=1.7)
-    close(layer(words, context, mask).detach(), expected)
-    close(layer(words, context[0], mask)[0].detach(), expected[0])  # one context for all
+    options: Any = {"rank": rank, "l2_normalize": l2, "logit_scale": scale}
+    close(
+        layer(words, context, mask)[1].detach(), reference_low_rank_attention(words, context, *factors, mask, **options)
+    )
+    shared = context[:1].expand(3, 6)  # one context for all
+    expected = reference_low_rank_attention(words, shared, *factors, mask, **options)
+    sums, weights = layer(words, context[0], mask)
+    close(weights.detach(), expected)
+    close(sums.detach(), expected @ words)
 
 
 @pytest.mark.parametrize("context", CONTEXTS)
-@pytest.mark.parametrize("word_projection", [True, False])
-def test_documents_written_out(context: str, word_projection: bool) -> None:
-    model = model_of(context=context, word_projection=word_projection)
+@pytest.mark.parametrize("projection", [{}, {"projection_size": 2}, {"word_projection": False}])
+def test_documents_written_out(context: str, projection: dict[str, Any]) -> None:
+    model = model_of(context=context, **projection)
     output = read(model)
     gru = nn.GRU(6, 3, batch_first=True, bidirectional=True).double()
     gru.load_state_dict(model.rnn.rnn.state_dict())
@@ -72,7 +81,7 @@ def test_documents_written_out(context: str, word_projection: bool) -> None:
         x = model.embeddings.words.weight[text].detach()
         h = gru(x.unsqueeze(0))[0][0].detach()
         u = h
-        if word_projection:
+        if model.word_projection is not None:
             u = torch.tanh(h @ model.word_projection.weight.T + model.word_projection.bias).detach()
         if context == "learned":
             c = model.learned_context.vector.detach()
@@ -89,9 +98,10 @@ def test_documents_written_out(context: str, word_projection: bool) -> None:
         close(output.pooler_output[row], (weights @ h).flatten())
 
 
+@pytest.mark.parametrize("l2", [True, False])
 @pytest.mark.parametrize("context", CONTEXTS)
-def test_gradients(context: str) -> None:
-    model = model_of(context=context, logit_scale=2.0)
+def test_gradients(context: str, l2: bool) -> None:
+    model = model_of(context=context, logit_scale=2.0, l2_normalize=l2)
     names = [name for name, _ in model.named_parameters() if not name.startswith("embeddings")]
     x = torch.randn(2, 4, 6, dtype=torch.float64, requires_grad=True)
     mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
@@ -121,16 +131,8 @@ def test_weights_sum_to_one_over_words_and_stay_within_a_factor(scale: float) ->
         layer.word_factors[0, 0] = layer.word_factors[1, 1] = 1.0
     words = torch.zeros(1, 2, 6, dtype=torch.float64)
     words[0, 0, 0], words[0, 1, 0] = 1.0, -1.0
-    opposite = layer(words, torch.ones(6, dtype=torch.float64), torch.ones(1, 2, dtype=torch.bool))[0, 0]
+    opposite = layer(words, torch.ones(6, dtype=torch.float64), torch.ones(1, 2, dtype=torch.bool))[1][0, 0]
     close((opposite[0] / opposite[1]).detach(), torch.tensor(math.exp(2 * scale), dtype=torch.float64))
-
-
-def test_logits_of_a_word_have_length_one_or_are_all_zero() -> None:
-    layer = attention_of(5)
-    words = torch.randn(2, 3, 6, dtype=torch.float64)
-    words[1, 2] = 0.0
-    lengths = layer.compute_logits(words, torch.randn(2, 6, dtype=torch.float64)).norm(dim=1)
-    close(lengths.detach(), torch.tensor([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0]], dtype=torch.float64))
 
 
 def test_one_head_is_never_trained_unless_l2_is_off() -> None:
@@ -152,10 +154,29 @@ def test_one_head_is_never_trained_unless_l2_is_off() -> None:
 def test_rank_one_heads_are_bilinear_forms() -> None:
     layer = attention_of(3, l2=False)
     words, context = torch.randn(2, 4, 6, dtype=torch.float64), torch.randn(6, dtype=torch.float64)
-    logits = layer.compute_logits(words, context)
+    words[:, 0] = 0.0  # its logit is 0
+    weights = layer(words, context, torch.ones(2, 4, dtype=torch.bool))[1]
     for head in range(3):
         matrix = torch.outer(layer.context_factors[:, head], layer.word_factors[:, head])  # W_i
-        close(torch.atanh(logits[:, head]).detach(), (words @ (context @ matrix)).detach())
+        logits = torch.log(weights[:, head] / weights[:, head, :1])
+        close(torch.atanh(logits).detach(), (words @ (context @ matrix)).detach())
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_closed_form_has_the_gradients_of_autograd(shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(fused: bool) -> list[torch.Tensor]:
+        monkeypatch.setattr(LowRankAttention, "_can_fuse", lambda *_: fused)
+        layer, projection = attention_of(4, rank=3, scale=1.7), nn.Linear(6, 6).double()
+        states, context = (torch.randn(3, 5, 6).double().requires_grad_() for _ in range(2))
+        mask = torch.arange(5) < torch.tensor([[5], [0], [3]])
+        one = context[0, 0] if shared else context[:, 0]
+        sums, weights = layer(states, one, mask, projection)
+        # The weights themselves may be trained, beside the sums.
+        (sums.square().sum() + (weights * torch.arange(5)).square().sum()).backward()
+        return [value.grad for value in (states, context, *layer.parameters(), *projection.parameters())]
+
+    for found, wanted in zip(run(fused=True), run(fused=False), strict=True):
+        close(found, wanted)
 
 
 def test_one_word_gives_its_state_to_every_head_and_equal_states_give_themselves() -> None:
@@ -164,9 +185,9 @@ def test_one_word_gives_its_state_to_every_head_and_equal_states_give_themselves
     summed = output.pooler_output[1].unflatten(0, (4, 6))
     for head in summed:
         close(head, output.last_hidden_state[1, 0])
-    weights = model.attention(torch.randn(1, 5, 6).double(), torch.randn(6).double(), torch.ones(1, 5).bool())
     constant = torch.linspace(-1, 1, 6, dtype=torch.float64).expand(1, 5, 6)
-    close((weights @ constant).detach(), constant[:, :4])
+    sums, _ = model.attention(constant, torch.randn(6).double(), torch.ones(1, 5).bool())
+    close(sums.detach(), constant[:, :4])
 
 
 def test_permuted_heads_permute_weights_and_sums_and_nothing_else() -> None:
@@ -191,9 +212,8 @@ def test_the_mean_of_the_words_is_the_context_and_reaches_the_table() -> None:
     # Through the context alone: states and their projection are held fixed.
     context = model.embeddings.words.weight[torch.tensor(TEXTS[0])].mean(dim=0)
     states = output.last_hidden_state[:1].detach()
-    words = torch.tanh(model.word_projection(states)).detach()
-    weights = model.attention(words, context, torch.ones(1, 6, dtype=torch.bool))
-    gradient = torch.autograd.grad((weights @ states).square().sum(), model.embeddings.words.weight)[0]
+    sums, _ = model.attention(states, context, torch.ones(1, 6, dtype=torch.bool), model.word_projection)
+    gradient = torch.autograd.grad(sums.square().sum(), model.embeddings.words.weight)[0]
     assert gradient[TEXTS[0]].abs().amin(dim=1).min() > 0
     assert model.learned_context is None
 
@@ -288,7 +308,9 @@ def test_a_text_without_any_id_is_read() -> None:
     [
         ("rnn", {}, 45_600),
         ("word_projection", {}, 10_100),
+        ("word_projection", {"projection_size": 16}, 1_616),
         ("attention", {}, 3_000),
+        ("attention", {"projection_size": 16}, 1_740),
         ("attention", {"num_heads": 30}, 6_000),
         ("attention", {"rank": 2}, 6_000),
         ("learned_context", {}, 100),
@@ -325,6 +347,8 @@ def test_parameters_of_the_whole_models() -> None:
         ({"ngram_buckets": 10_000, "linear_mean": True}, "below vocab_size = 10000, got 10000"),
         ({"logit_scale": 0}, "logit_scale must be above 0, got 0"),
         ({"context": "mean"}, "mean"),
+        ({"projection_size": 0}, "projection_size must be at least 1, got 0"),
+        ({"projection_size": 4, "word_projection": False}, "projection_size=4 with word_projection=False"),
     ],
 )
 def test_config_refuses(changes: dict[str, Any], message: str) -> None:

@@ -21,9 +21,9 @@ def reference_low_rank_attention(
     """Compute what `LowRankAttention` gives in float64, word by word and head by head.
 
     Args:
-        words: (B, n, D).
+        words: (B, n, r).
         context: (B, D).
-        context_factors, word_factors: P and Q, each (D, m k).
+        context_factors, word_factors: P (D, m k) and Q (r, m k).
         mask: boolean (B, n).
         rank: k.
         l2_normalize, logit_scale: as in `LowRankAttention`.
@@ -31,7 +31,7 @@ def reference_low_rank_attention(
     Returns:
         A (B, m, n) in float64.
     """
-    batch, length, width = words.shape
+    batch, length, _ = words.shape
     heads = word_factors.size(1) // rank
     weights = torch.zeros(batch, heads, length, dtype=torch.float64)
     for row in range(batch):
@@ -42,9 +42,8 @@ def reference_low_rank_attention(
             for head in range(heads):
                 total = 0.0
                 for column in range(head * rank, (head + 1) * rank):
-                    left = sum(float(context[row, d]) * float(context_factors[d, column]) for d in range(width))
-                    right = sum(float(words[row, position, d]) * float(word_factors[d, column]) for d in range(width))
-                    total += left * right
+                    left = context[row].double() @ context_factors[:, column].double()
+                    total += float(left * (words[row, position].double() @ word_factors[:, column].double()))
                 of_heads.append(math.tanh(total))
             size = max(math.sqrt(sum(score**2 for score in of_heads)), 1e-12) if l2_normalize else 1.0
             scores[position] = [logit_scale * score / size for score in of_heads]
