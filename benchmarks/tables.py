@@ -23,6 +23,7 @@ from benchmarks.explanations_tables import format_explanations_table
 from benchmarks.export import format_export_table
 from benchmarks.kernel_start import format_kernel_start_table
 from benchmarks.label_memory import format_label_memory_table
+from benchmarks.many_items import format_many_items_table
 from benchmarks.pages import format_pages_table
 from benchmarks.predictions import format_predictions_table
 from benchmarks.recbole_sessions_tables import format_recbole_sessions_table
@@ -132,6 +133,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "shared_rows": format_shared_rows_tables,
     "settings_search": format_settings_search_table,
     "label_memory": format_label_memory_table,
+    "many_items": format_many_items_table,
     "predictions": format_predictions_table,
     "serving": format_serving_table,
     "export": format_export_table,

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import Field, fields
+from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, get_args
 
@@ -104,9 +104,10 @@ class ZooConfig(PreTrainedConfig):
             most = LARGEST_TABLE if is_of_names else max(LARGEST_COUNT, bounds.get(field.name, 0))
             if len(values) > most:
                 raise ValueError(f"{field.name} has {len(values):,} entries; expected at most {most:,}")
+            largest, allows_float = bounds.get(field.name, LARGEST_COUNT), _allows_float(field.type)
             for one in values:
                 if isinstance(one, (int, float)) and not isinstance(one, bool):
-                    _check_number(field, one, bounds.get(field.name, LARGEST_COUNT))
+                    _check_number(field.name, one, largest, allows_float)
 
     def validate_labels(self) -> None:
         """Check that there are at least two labels, numbered from 0, and a `problem_type` that the models have.
@@ -231,13 +232,13 @@ def get_class_reference(cls: type[Any]) -> str:
     return f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}"
 
 
-def _check_number(field: "Field[Any]", value: int | float, largest: int) -> None:
+def _check_number(name: str, value: int | float, largest: int, allows_float: bool) -> None:
     """Raise ValueError for a number beyond `largest`, or, in a field of fractions, beyond `LARGEST_FLOAT`."""
-    if _allows_float(field.type):
+    if allows_float:
         if not abs(value) <= LARGEST_FLOAT:
-            raise ValueError(f"{field.name} must be a finite number, at most {LARGEST_FLOAT:.0e} in size; got {value}")
+            raise ValueError(f"{name} must be a finite number, at most {LARGEST_FLOAT:.0e} in size; got {value}")
     elif abs(value) > largest:
-        raise ValueError(f"{field.name} must be at most {largest:,}, got {value}")
+        raise ValueError(f"{name} must be at most {largest:,}, got {value}")
 
 
 def _allows_float(annotation: Any) -> bool:

@@ -23,10 +23,8 @@ class LamaConfig(PretrainedEncoderConfig, TextClassifierConfig):
         context: Context that words are compared with: "learned", one trained vector (the paper's LAMA);
             "mean_embedding", the mean of the document's word vectors (its LAMA+ctx); "mean_hidden", the mean of its
             states.
-        word_projection: Whether the attention reads words as tanh(W_w h + b_w); otherwise as the states h, as in
-            (3.13).
-        projection_size: Number of rows of W_w, and so of numbers of a word that the attention reads; fewer than D make
-            W_w a map of low rank [ours]; None: D, the paper's.
+        projection_size: Number of rows of W_w, with which the attention reads words as tanh(W_w h + b_w); fewer than D
+            make it a map of low rank [ours]; None: D, the paper's; 0: no map, words are the states h, as in (3.13).
         l2_normalize: Whether the m logits of each word are scaled to length 1.
         logit_scale: Factor of the logits after `l2_normalize` [ours].
         append_pooled: Whether the mean and the maximum of the states are appended to the heads' outputs [ours].
@@ -54,7 +52,6 @@ class LamaConfig(PretrainedEncoderConfig, TextClassifierConfig):
     num_heads: int = 15
     rank: int = 1
     context: Literal["learned", "mean_embedding", "mean_hidden"] = "learned"
-    word_projection: bool = True
     projection_size: int | None = None
     l2_normalize: bool = True
     logit_scale: float | int = 1.0
@@ -80,13 +77,7 @@ class LamaConfig(PretrainedEncoderConfig, TextClassifierConfig):
     def validate_sizes(self) -> None:
         """Check the widths, the number of heads and the rank."""
         self.check_at_least_one("recurrent_size", "num_heads", "rank")
-        if self.projection_size is not None:
-            self.check_at_least_one("projection_size")
-            if not self.word_projection:
-                raise ValueError(
-                    f"projection_size={self.projection_size} with word_projection=False: it is the number of rows of "
-                    "the map that is switched off; leave one of them out"
-                )
+        self.check_not_negative("projection_size")
         if self.classifier_size < 0:
             raise ValueError(f"classifier_size must be 0 (linear) or more, got {self.classifier_size}")
 

@@ -155,15 +155,15 @@ class LamaModel(LamaPreTrainedModel):
         width = config.state_size
         self.embeddings = self.make_text_input(config.embedding_dropout)
         self.rnn = MaskedBiRNN(config.hidden_size, config.recurrent_size, cell="gru")
-        word_size = config.projection_size or width
-        self.word_projection = normal_linear(width, word_size) if config.word_projection else None
+        word_size = width if config.projection_size is None else config.projection_size
+        self.word_projection = normal_linear(width, word_size) if word_size else None
         self.attention = LowRankAttention(
             width,
             config.num_heads,
             config.rank,
             l2_normalize=config.l2_normalize,
             logit_scale=config.logit_scale,
-            word_size=word_size,
+            word_size=word_size or width,
         )
         self.learned_context = LearnedContext(width) if config.context == "learned" else None
         # A map is needed only where the mean of the words has another width than the states.

@@ -12,8 +12,14 @@ from .configuration_session import SessionConfig
 from .layers_session import ItemTable, mask_padding_item
 from .modeling_base import ZooPreTrainedModel
 from .ops_execution import in_evaluation_mode
-from .ops_inputs import format_name, look_up_rows
-from .ops_session import check_next_item_labels, draw_items, next_item_loss, sampled_next_item_loss
+from .ops_inputs import format_name, look_up_rows, number_names
+from .ops_session import (
+    accumulate_item_weights,
+    check_next_item_labels,
+    draw_items,
+    next_item_loss,
+    sampled_next_item_loss,
+)
 from .ops_words import IGNORED
 
 TOP = 10  # items that are recommended where nobody says how many
@@ -68,6 +74,9 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
 
     zoo_task = "session-recommendation"
     output_class: ClassVar[type[ModelOutput]] = NextItemOutput
+    # What follows from the names and counts of the config, made once: of a million items it takes a second.
+    _ids_of_names: tuple[list[str] | None, dict[str, int]] | None = None
+    _weight_sums: torch.Tensor | None = None
 
     def compute_logits(self, pooled: torch.Tensor, items: torch.Tensor | None = None) -> torch.Tensor:
         """Return the scores (..., num_items + 1) of all items from the `pooler_output` of the base model; or (..., S)
@@ -145,7 +154,9 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
     def _compute_sampled_loss(self, outputs: Any, labels: torch.Tensor) -> torch.Tensor:
         """Return the loss of labels, checked, against a sample of `num_sampled` items in the place of all."""
         config, counts = self.config, labels != IGNORED
-        drawn = draw_items(config.item_counts, config.num_items, config.num_sampled, labels.device)
+        if self._weight_sums is None or self._weight_sums.device != labels.device:
+            self._weight_sums = accumulate_item_weights(config.item_counts, config.num_items).to(labels.device)
+        drawn = draw_items(self._weight_sums, config.num_sampled)
         samples, targets = drawn[0].long(), labels[counts]  # (S,), (n,)
         # Targets and samples are scored at once, so that dropout is the same: each prediction reads its own column.
         distinct, places = torch.unique(torch.cat([samples, targets]), return_inverse=True)
@@ -168,7 +179,14 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         Raises:
             ValueError: no items, or one that the model does not know.
         """
-        return [row + 1 for row in look_up_rows(history, self.config.get_row_names(), "item")]  # id 0 is padding
+        return look_up_rows(history, self._number_items(), "item")
+
+    def _number_items(self) -> dict[str, int]:
+        """Return the id of each item by its name, from 1: id 0 is padding."""
+        names = self.config.item_names
+        if self._ids_of_names is None or self._ids_of_names[0] is not names:
+            self._ids_of_names = names, number_names(self.config.get_row_names(), start=1)
+        return self._ids_of_names[1]
 
     def recommend(
         self, history: Sequence[str | int], k: int | None = None, *, only_new: bool = False
@@ -225,7 +243,7 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         config = self.config
         if k is not None and not 1 <= k <= config.num_items:
             raise ValueError(f"k={k}: expected 1 to {config.num_items}, the items that can be recommended")
-        numbers = {name: number for number, name in enumerate(config.get_row_names(), start=1)}
+        numbers = self._number_items()
         rows = [[numbers.get(format_name(name, "item"), 0) for name in history] for history in histories]
         for history, row in zip(histories, rows, strict=True):
             if 0 in row:

@@ -21,7 +21,7 @@ from .modeling_encoder import (
     EncoderPreTrainedModel,
 )
 from .ops_execution import in_evaluation_mode
-from .ops_inputs import look_up_rows
+from .ops_inputs import look_up_rows, number_names
 from .ops_time_encoder import check_timestamps
 from .ops_words import IGNORED
 
@@ -200,7 +200,7 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
         Raises:
             ValueError: no events, or one that the model does not know.
         """
-        return [row + 1 for row in look_up_rows(history, self.config.get_row_names(), "event")]
+        return look_up_rows(history, number_names(self.config.get_row_names(), start=1), "event")
 
     def next_events(
         self, history: Sequence[str | int], timestamps: Sequence[float], k: int | None = None

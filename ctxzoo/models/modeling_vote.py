@@ -10,7 +10,7 @@ from .configuration_vote import VoteConfig
 from .layers_vote import TrustNetwork
 from .modeling_base import ZooPreTrainedModel
 from .ops_execution import in_evaluation_mode
-from .ops_inputs import look_up_rows
+from .ops_inputs import look_up_rows, number_names
 from .ops_vote import NEW_BILL, find_common_voters
 from .ops_vote_text import remove_outcomes, split_into_words
 
@@ -91,7 +91,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
         """
         config = self.config
         is_new = not isinstance(bill, str) and bill == NEW_BILL
-        row = NEW_BILL if is_new else look_up_rows([bill], config.get_bill_names(), "bill")[0]
+        row = NEW_BILL if is_new else look_up_rows([bill], number_names(config.get_bill_names()), "bill")[0]
         if is_new and not self.reads_new_bills:
             raise ValueError(
                 f"this {type(self).__name__} knows the bills of its training alone and reads no text of a new one; "
@@ -106,7 +106,8 @@ class VotePreTrainedModel(ZooPreTrainedModel):
         names = [config.get_legislator_name(legislator) for legislator in range(config.num_legislators)]
         votes = torch.full((1, len(names)), torch.nan)  # (1, U), none is known
         if known:
-            votes[0, look_up_rows(list(known), names, "legislator")] = torch.tensor([float(v) for v in known.values()])
+            rows = look_up_rows(list(known), number_names(names), "legislator")
+            votes[0, rows] = torch.tensor([float(v) for v in known.values()])
         with in_evaluation_mode(self):
             logits = self(
                 bag_of_words=self.bags_of_words([text or ""]).to(self.device, self.dtype),

@@ -157,6 +157,9 @@ def convert_config_fields(content: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: a field has a value that is no longer there; the message names both.
     """
+    if content.get("model_type") == "ctxzoo_lama" and "word_projection" in content:
+        kept = {name: value for name, value in content.items() if name != "word_projection"}
+        return kept if content["word_projection"] else {**kept, "projection_size": 0}
     if content.get("model_type") != f"ctxzoo_{ENCODER}":
         return dict(content)
     converted = convert_encoder_fields(content)

@@ -99,37 +99,42 @@ def check_mask_without_gaps(mask: torch.Tensor) -> None:
         )
 
 
-def look_up_rows(queries: Sequence[Any], names: Sequence[str], kind: str) -> list[int]:
-    """Return the position of each queried name in a list of names.
+def look_up_rows(queries: Sequence[Any], rows: dict[str, int], kind: str) -> list[int]:
+    """Return the row of each queried name.
 
     A number is a name as the data wrote it: 10, an integer of numpy or torch of that value, and "10" are all the thing
     called "10", never the tenth.
 
     Args:
         queries: Names as text or whole numbers, one or more.
-        names: All names that are known, each once.
+        rows: Row of each name that is known, in the order of the rows.
         kind: Noun for a named thing, such as "item", for messages.
 
     Returns:
-        Positions from 0, one for each name.
+        Rows, one for each name.
 
     Raises:
         ValueError: nothing given, a name that there is not, or what is no name.
     """
     if isinstance(queries, str) or not len(queries):
         raise ValueError(f"expected a list of one {kind} or more, got {queries!r}")
-    rows = {name: row for row, name in enumerate(names)}
-    positions = []
+    found = []
     for query in queries:
         row = rows.get(format_name(query, kind))
         if row is None:
-            examples = repr(names[0]) if len(names) == 1 else f"{names[0]!r} or {names[-1]!r}"
+            first, last = next(iter(rows)), next(reversed(rows))
+            examples = repr(first) if len(rows) == 1 else f"{first!r} or {last!r}"
             raise ValueError(
-                f"the model does not know the {kind} {str(query)!r}: expected one of its {len(names):,} names, such as "
+                f"the model does not know the {kind} {str(query)!r}: expected one of its {len(rows):,} names, such as "
                 f"{examples}"
             )
-        positions.append(row)
-    return positions
+        found.append(row)
+    return found
+
+
+def number_names(names: Sequence[str], start: int = 0) -> dict[str, int]:
+    """Return the row of each name, in their order from `start`."""
+    return {name: row for row, name in enumerate(names, start)}
 
 
 def format_name(value: Any, kind: str) -> str:

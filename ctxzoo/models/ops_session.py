@@ -127,25 +127,36 @@ def next_item_loss(logits: torch.Tensor, labels: torch.Tensor, divergence: torch
 POWER = 0.75  # of the counts by which items are sampled (Mikolov et al. 2013)
 
 
-def draw_items(item_counts: list[int] | None, num_items: int, number: int, device: torch.device) -> torch.Tensor:
-    """Return sampled items and the logarithm of how often each is expected, both (number,), as a stack (2, number).
+def accumulate_item_weights(item_counts: list[int] | None, num_items: int) -> torch.Tensor:
+    """Return the running sums (num_items,), in float64, of the weights by which items are drawn.
 
-    Item j is drawn with replacement with a probability q_j in proportion to (count + 1) ^ 3/4, of unknown counts with
-    equal ones.
+    The weight of item j is (count + 1) ^ 3/4, of unknown counts the same for all.
 
     Args:
         item_counts: How often each of the items 1..num_items stands in the training; None: not known.
         num_items: Number of items.
+    """
+    counts = torch.zeros(num_items) if item_counts is None else torch.tensor(item_counts)
+    return (counts.double() + 1).pow_(POWER).cumsum(dim=0)
+
+
+def draw_items(weight_sums: torch.Tensor, number: int) -> torch.Tensor:
+    """Return sampled items and the logarithm of how often each is expected, both (number,), as a stack (2, number).
+
+    Item j is drawn with replacement, with a probability q_j in proportion to its weight.
+
+    Args:
+        weight_sums: (num_items,) running sums of the weights, `accumulate_item_weights`.
         number: Number of items to draw.
-        device: Where the result is needed.
 
     Returns:
         float64: the items, from 1, and log(number q_j) of each.
     """
-    counts = torch.zeros(num_items) if item_counts is None else torch.tensor(item_counts)
-    weights = (counts.double().to(device) + 1) ** POWER
-    drawn = torch.multinomial(weights, number, replacement=True)
-    return torch.stack([(drawn + 1).double(), (number * weights[drawn] / weights.sum()).log()])
+    total = weight_sums[-1]
+    points = torch.rand(number, dtype=torch.float64, device=weight_sums.device) * total
+    rows = torch.searchsorted(weight_sums, points, right=True).clamp(max=len(weight_sums) - 1)
+    weights = weight_sums[rows] - torch.where(rows > 0, weight_sums[rows - 1], 0)
+    return torch.stack([(rows + 1).double(), (number * weights / total).log()])
 
 
 def sampled_next_item_loss(

@@ -34,9 +34,7 @@ class LamaCase(TextCase):
             "mean_hidden": LamaConfig(
                 **{**SIZES, "classifier_size": 0}, context="mean_hidden", rank=2, append_pooled=True, hidden_dropout=0.1
             ),
-            "one_head": LamaConfig(
-                **{**SIZES, "num_heads": 1}, l2_normalize=False, word_projection=False, logit_scale=1.7
-            ),
+            "one_head": LamaConfig(**{**SIZES, "num_heads": 1}, l2_normalize=False, projection_size=0, logit_scale=1.7),
             "linear_mean": LamaConfig(**SIZES, linear_mean=True, ngram_buckets=8),
             "wide": LamaConfig(**SIZES, wide_buckets=8, wide_char_buckets=3),
         }

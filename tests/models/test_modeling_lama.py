@@ -71,9 +71,9 @@ def test_weights_equal_loops_over_words_and_heads(rank: int, l2: bool, scale: fl
 
 
 @pytest.mark.parametrize("context", CONTEXTS)
-@pytest.mark.parametrize("projection", [{}, {"projection_size": 2}, {"word_projection": False}])
-def test_documents_written_out(context: str, projection: dict[str, Any]) -> None:
-    model = model_of(context=context, **projection)
+@pytest.mark.parametrize("projection_size", [None, 2, 0])
+def test_documents_written_out(context: str, projection_size: int | None) -> None:
+    model = model_of(context=context, projection_size=projection_size)
     output = read(model)
     gru = nn.GRU(6, 3, batch_first=True, bidirectional=True).double()
     gru.load_state_dict(model.rnn.rnn.state_dict())
@@ -332,7 +332,7 @@ def test_parameters_of_the_whole_models() -> None:
     words = 11 * 100
     assert count("lama") == words + 45_600 + 10_100 + 3_000 + 100 + 769_538
     assert count("lama_ctx") == words + 45_600 + 10_100 + 3_000 + 769_538
-    assert count("lama_ctx", word_projection=False, num_labels=8) == words + 45_600 + 3_000 + 769_538 + 6 * 513
+    assert count("lama_ctx", projection_size=0, num_labels=8) == words + 45_600 + 3_000 + 769_538 + 6 * 513
 
 
 @pytest.mark.parametrize(
@@ -347,8 +347,7 @@ def test_parameters_of_the_whole_models() -> None:
         ({"ngram_buckets": 10_000, "linear_mean": True}, "below vocab_size = 10000, got 10000"),
         ({"logit_scale": 0}, "logit_scale must be above 0, got 0"),
         ({"context": "mean"}, "mean"),
-        ({"projection_size": 0}, "projection_size must be at least 1, got 0"),
-        ({"projection_size": 4, "word_projection": False}, "projection_size=4 with word_projection=False"),
+        ({"projection_size": -1}, "projection_size must be 0 or above, got -1"),
     ],
 )
 def test_config_refuses(changes: dict[str, Any], message: str) -> None:

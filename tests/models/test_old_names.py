@@ -16,7 +16,9 @@ import ctxzoo
 from ctxzoo.hub.folder_files import CheckpointFolderError
 from ctxzoo.hub.saved_model import load_saved_model, read_saved_model
 from ctxzoo.models import ARCHITECTURES, old_names
+from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.modeling_kernel_encoder import KernelEncoderForRegression
+from ctxzoo.models.modeling_lama import LamaModel
 from ctxzoo.models.modeling_time_encoder import TimeEncoderForNextEvent
 from ctxzoo.models.old_names import ENCODER, ENCODER_FIELDS, KEPT, convert_config_fields, convert_result
 from ctxzoo.models.tokenization_word import build_word_tokenizer
@@ -269,3 +271,17 @@ def test_resume_finds_every_committed_result_of_an_encoder(
             if done is not None and done.architecture == run.experiment.model.architecture:
                 found.add(file)
     assert set(committed) - found == set()
+
+
+@pytest.mark.parametrize("has_map", [True, False])
+def test_a_lama_of_before_projection_size_reads_texts_as_then(has_map: bool, tmp_path: Path) -> None:
+    sizes = {"vocab_size": 9, "word_dim": 4, "recurrent_size": 2}
+    model = LamaModel(LamaConfig(**sizes, projection_size=None if has_map else 0)).eval()
+    model.save_pretrained(tmp_path)
+    file = tmp_path / "config.json"
+    content = json.loads(file.read_text())
+    del content["projection_size"]
+    file.write_text(json.dumps(content | {"word_projection": has_map}))
+    ids = torch.tensor([[1, 5, 2]])
+    found = LamaModel.from_pretrained(tmp_path).eval()
+    assert torch.equal(found(ids).pooler_output, model(ids).pooler_output)

@@ -14,7 +14,7 @@ from ctxzoo.models.configuration_hcrnn import HcrnnConfig
 from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
 from ctxzoo.models.modeling_hcrnn import HcrnnForNextItem
 from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
-from ctxzoo.models.ops_session import POWER, draw_items, next_item_loss, sampled_next_item_loss
+from ctxzoo.models.ops_session import POWER, accumulate_item_weights, draw_items, next_item_loss, sampled_next_item_loss
 
 SIZES = {"num_items": 12, "embedding_size": 4, "hidden_size": 4, "embedding_dropout": 0.0, "pooled_dropout": 0.0}
 MODELS = [
@@ -43,7 +43,7 @@ def test_the_sum_of_samples_is_that_of_all_items_in_expectation() -> None:
 def test_items_are_drawn_by_their_counts() -> None:
     torch.manual_seed(0)
     counts = [50, 3, 0, 12]
-    items, log_expected = draw_items(counts, 4, 40_000, torch.device("cpu"))
+    items, log_expected = draw_items(accumulate_item_weights(counts, 4), 40_000)
     weights = [(count + 1) ** 0.75 for count in counts]
     for item, weight in enumerate(weights, start=1):
         expected = 40_000 * weight / sum(weights)
@@ -57,7 +57,7 @@ def test_of_many_samples_it_is_the_full_softmax_with_its_gradient() -> None:
     masked = torch.cat([torch.full((6, 1), -torch.inf, dtype=torch.float64), logits[:, 1:]], dim=1)
     labels = torch.tensor([1, 5, 12, 5, 7, 2])
     full = next_item_loss(masked, labels, torch.ones(6))
-    items, log_expected = draw_items(list(range(12)), 12, 300_000, logits.device)
+    items, log_expected = draw_items(accumulate_item_weights(list(range(12)), 12), 300_000)
     samples = items.long()
     scores = logits.gather(1, labels.unsqueeze(1)).squeeze(1)
     sampled = sampled_next_item_loss(scores, logits[:, samples], labels, samples, log_expected, torch.ones(6))

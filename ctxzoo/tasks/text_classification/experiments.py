@@ -133,7 +133,7 @@ class TextModel(ModelArgs):
         num_filters: Number of convolution filters of each width.
         kernel_sizes: Widths of the convolution filters, in words.
         rank: Rank of a factorized bilinear or third-order form in attention.
-        projection_size: Dimension of the words that the attention reads, the rows of the map W_w; lama only.
+        projection_size: Dimension of the words that the attention reads, the rows of the map W_w; 0: no map; lama only.
         bidirectional: Whether the recurrent network reads texts in both directions.
         position: Kind of position encoding in an encoder: none, sinusoidal or rotary.
         feature_map: Feature map of queries and keys in linear attention, such as favor, learned or elu; linear_encoder
@@ -180,7 +180,7 @@ class TextModel(ModelArgs):
     num_filters: int | None = number_field(None, SIZE)
     kernel_sizes: tuple[int, ...] | None = number_field(None, SIZE)
     rank: int | None = number_field(None, SIZE)
-    projection_size: int | None = number_field(None, SIZE)
+    projection_size: int | None = number_field(None, COUNT)
     bidirectional: bool | None = None
     position: Literal["none", "sinusoidal", "rotary"] | None = None
     feature_map: Literal["favor", "hyperbolic", "elu", "relu", "learned", "trig"] | None = None
