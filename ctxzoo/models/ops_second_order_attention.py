@@ -13,13 +13,14 @@ from typing import Any, Literal
 import torch
 
 from .ops_execution import refuse_second_derivative
+from .ops_inputs import to_float32_or_wider
 from .ops_second_order_triton import can_run, get_product_precision, second_order_backward, second_order_forward
 
 Implementation = Literal["auto", "plain", "closed_form", "recompute", "triton"]
 
 # Above this many logits the weights of one step, kept for the backward pass, take more than a gigabyte.
 _RECOMPUTE_ABOVE = 2**28
-_WORDS = 256  # read at a time in the backward pass that keeps nothing
+_BLOCK = 2**16  # numbers of tokens that are read at a time: 256 kilobytes in float32
 
 
 def second_order_attention(
@@ -102,7 +103,8 @@ def _choose_implementation(x: torch.Tensor, projected: torch.Tensor) -> Implemen
 class _ClosedFormAttention(torch.autograd.Function):
     """Second-order attention whose gradient is in closed form.
 
-    With g = dL/d out, dL/d logit = a g (x - out), since sum_i a g x is g out.
+    With e = exp(logit - its maximum over the tokens), s = sum_i e and g = dL/d out: out = sum_i e x / s, and
+    dL/d logit = e (g / s) (x - out), since sum_i e g x / s is g out. Words are read in blocks that a cache holds.
     """
 
     @staticmethod
@@ -116,39 +118,51 @@ class _ClosedFormAttention(torch.autograd.Function):
         keep_weights: bool,
     ) -> torch.Tensor:
         with torch.autocast(x.device.type, enabled=False):
-            weights = second_order_weights(*_to_common_dtype(projected, gate, weight), mask)
-            out = (weights * x).sum(dim=1)  # (B, m)
-        ctx.save_for_backward(x, projected, gate, weight, mask, out, weights if keep_weights else None)
-        return out.to(x.dtype)
+            factors = _to_common_dtype(projected, gate, weight)
+            blocks = _split_words(x)
+            top: torch.Tensor | None = None
+            kept = []  # the logits of each block, and then e
+            for words in blocks:
+                logits = _compute_logits(*factors, mask, words)
+                greatest = logits.amax(dim=1, keepdim=True)  # (B, 1, m)
+                top = greatest if top is None else torch.maximum(top, greatest)
+                kept.append(logits if keep_weights else None)
+            assert top is not None
+            total, out = torch.zeros_like(top), torch.zeros_like(top)
+            for words, known in zip(blocks, kept, strict=True):
+                weights = (_compute_logits(*factors, mask, words) if known is None else known).sub_(top).exp_()
+                total += weights.sum(dim=1, keepdim=True)
+                out += (weights * x[:, words]).sum(dim=1, keepdim=True)
+            # A document without any token has no weights.
+            inverse = total.reciprocal_().mul_(mask.any(dim=1)[:, None, None])
+            out *= inverse
+        ctx.save_for_backward(x, projected, gate, weight, mask, top, inverse, out, *(kept if keep_weights else ()))
+        return out.squeeze(1).to(x.dtype)
 
     @staticmethod
     @refuse_second_derivative("second-order attention")
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         """Return the gradients of the inputs, computed in closed form, some tokens at a time."""
-        x, projected, gate, weight, mask, out, weights = ctx.saved_tensors
+        x, projected, gate, weight, mask, top, inverse, out, *kept = ctx.saved_tensors
         with torch.autocast(x.device.type, enabled=False):
             keys, query, factor = _to_common_dtype(projected, gate, weight)
-            length = max(1, x.size(1))
-            chunk_size = length if weights is not None else _WORDS
-            if weights is None:
-                weights = second_order_weights(keys, query, factor, mask)
-            direct = weights * grad.unsqueeze(1)  # a g
-            del weights
+            scaled = grad.unsqueeze(1) * inverse  # g / s
+            direct = torch.empty(x.shape, dtype=scaled.dtype, device=x.device)
             grad_projected, grad_weight, grad_gate = (
                 torch.empty_like(keys),
                 torch.zeros_like(factor),
                 torch.zeros_like(query),
             )
-            for start in range(0, length, chunk_size):
-                words = slice(start, start + chunk_size)
+            for number, words in enumerate(_split_words(x)):
+                weights = kept[number] if kept else _compute_logits(keys, query, factor, mask, words).sub_(top).exp_()
+                direct[:, words] = along = weights * scaled
                 # The gradient of the logits (B, words, m), and then that of the factors of logit = (p * q) W^T.
-                grad_logits = (x[:, words] - out.unsqueeze(1)).mul_(direct[:, words]).to(keys.dtype)
+                grad_logits = (x[:, words] - out).mul_(along).to(keys.dtype)
                 product = keys[:, words] * query.unsqueeze(1)  # (B, words, u)
-                grad_weight = grad_weight + grad_logits.flatten(0, 1).T @ product.flatten(0, 1)
+                grad_weight.addmm_(grad_logits.flatten(0, 1).T, product.flatten(0, 1))
                 grad_product = grad_logits @ factor  # (B, words, u)
-                # `product` has been used, so that its memory serves again.
-                grad_gate = grad_gate + torch.mul(grad_product, keys[:, words], out=product).sum(dim=1)
-                torch.mul(grad_product, query.unsqueeze(1), out=grad_projected[:, words])
+                grad_gate += (grad_product * keys[:, words]).sum(dim=1)
+                grad_projected[:, words] = grad_product * query.unsqueeze(1)
         return (
             direct.to(x.dtype),  # x acts through p too: autograd adds that part
             grad_projected.to(projected.dtype),
@@ -157,6 +171,26 @@ class _ClosedFormAttention(torch.autograd.Function):
             None,
             None,
         )
+
+
+def _split_words(x: torch.Tensor) -> list[slice]:
+    """Return the blocks of words of x (B, n, m) that are read at a time: on the CPU as many as a cache holds."""
+    batch, length, width = x.shape
+    size = length if x.is_cuda and x.numel() <= _RECOMPUTE_ABOVE else max(16, _BLOCK // max(1, batch * width))
+    return [slice(start, start + size) for start in range(0, length, size)]
+
+
+def _compute_logits(
+    keys: torch.Tensor, query: torch.Tensor, factor: torch.Tensor, mask: torch.Tensor, words: slice
+) -> torch.Tensor:
+    """Return the logits (B, words, m) of some words, in float32 or wider, the lowest finite number at padding."""
+    logits = to_float32_or_wider((keys[:, words] * query.unsqueeze(1)) @ factor.T)
+    real = mask[:, words]
+    if real.is_cuda or not bool(real.all()):
+        # Added, as filling in takes ten times as long on the CPU.
+        floor = torch.zeros_like(real, dtype=logits.dtype).masked_fill(~real, torch.finfo(logits.dtype).min)
+        logits += floor.unsqueeze(2)
+    return logits
 
 
 class _FusedAttention(torch.autograd.Function):
