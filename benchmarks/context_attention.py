@@ -6,15 +6,17 @@
     python -m benchmarks.context_attention --quick --output F    does it run? (tiny sizes)
 
 All sides of a comparison read the same random tokens, without padding, in processes of their own and in turns. linear,
-causal and decoding: the attention alone, its queries, keys and values the tokens themselves. kernels and pairs: a whole
-layer with linear maps to queries, keys and values, and one behind. A forward pass computes no gradients; a backward
-pass computes those of the sum of the outputs with respect to tokens and weights. Seconds are medians over rounds. Peak
-memory is counted in passes that are not timed.
+causal and decoding: the attention alone, its queries, keys and values the tokens themselves. stock decoding: a Llama of
+two layers by transformers with its cache of keys, and with linear attention. kernels and pairs: a whole layer with
+linear maps to queries, keys and values, and one behind. performer-pytorch runs where it is installed. A forward pass
+computes no gradients; a backward pass computes those of the sum of the outputs with respect to tokens and weights.
+Seconds are medians over rounds. Peak memory is counted in passes that are not timed.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,7 +32,7 @@ from ctxzoo.results.environment import git_commit
 
 LENGTHS = (256, 512, 1024, 2048, 4096, 8192, 16384)
 # What takes quadratic time is not measured at all lengths; some of the pairs keep matrices of weights, too.
-QUADRATIC_UP_TO = {"kernels": 4096, "pairs": 1024}
+QUADRATIC_UP_TO = {"kernels": 4096, "pairs": 1024, "stock decoding": 4096}
 FITTED_FROM = 1024  # shorter texts show what a call costs
 COLOURS = {"sdpa": "#d1792b", "esa": "#1f5fa8"}
 
@@ -38,11 +40,15 @@ COLOURS = {"sdpa": "#d1792b", "esa": "#1f5fa8"}
 def _list_linear_sides(causal: bool) -> tuple[Side, ...]:
     """Return the sides that compare attention in linear time with the peer, torch's fused attention."""
     return (
-        Side("favor, M = 64", "esa", ("num_features=64",), causal),
-        Side("favor, default M", "esa", (), causal),
+        Side("learned, default M", "esa", (), causal),
+        Side("favor, M = 64", "esa", ("feature_map=favor", "num_features=64"), causal),
+        Side("favor, default M", "esa", ("feature_map=favor",), causal),
         Side("elu", "esa", ("feature_map=elu",), causal),
         Side(PEER, "sdpa", (), causal),
     )
+
+
+PERFORMER = "performer-pytorch, M = 64"
 
 
 def _make_layer_side(label: str, model: str, *fields: str, causal: bool = False) -> Side:
@@ -51,12 +57,20 @@ def _make_layer_side(label: str, model: str, *fields: str, causal: bool = False)
 
 
 COMPARISONS = (
-    Comparison("linear", _list_linear_sides(False), reference=PEER, passes=LAYER_PASSES),
-    Comparison("causal", _list_linear_sides(True), reference=PEER, passes=LAYER_PASSES),
+    *(
+        Comparison(name, (*_list_linear_sides(causal), Side(PERFORMER, "performer", (), causal)), PEER, LAYER_PASSES)
+        for name, causal in (("linear", False), ("causal", True))
+    ),
     Comparison(
         "decoding",
         (*_list_linear_sides(True), Side("factorised", "hsa", ("order_type=factorised",), True)),
         reference=PEER,
+        passes=("one more token",),
+    ),
+    Comparison(
+        "stock decoding",
+        (Side("linear attention with its state", "stock_esa", (), True), Side("stock attention", "stock", (), True)),
+        reference="stock attention",
         passes=("one more token",),
     ),
     Comparison(
@@ -100,13 +114,19 @@ def main(arguments: Sequence[str] | None = None) -> Path:
                 if comparison.name in options.comparisons:
                     limit = QUADRATIC_UP_TO.get(comparison.name, max(options.lengths))
                     lengths = [length for length in options.lengths if length <= limit] or options.lengths[:1]
-                    rows += compare_sides(
-                        comparison, [(options.batch_size, n, options.width) for n in lengths], setting
-                    )
+                    sizes = [(options.batch_size, n, options.width) for n in lengths]
+                    rows += compare_sides(comparison, sizes, setting, _list_obstacles())
         write_rows(options.target, rows, commit)
         print(f"wrote {options.target}")
     plot_times(read_rows(options.target), options.target.with_suffix(".png"), "linear", COLOURS)
     return Path(options.target)
+
+
+def _list_obstacles() -> dict[str, str]:
+    """Return why a side cannot run on this machine, by its label."""
+    if importlib.util.find_spec("performer_pytorch") is None:
+        return {PERFORMER: "performer-pytorch is not installed"}
+    return {}
 
 
 def parse_options(arguments: Sequence[str] | None, device: str) -> argparse.Namespace:

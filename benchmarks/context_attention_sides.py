@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import nn
+from transformers import Cache, DynamicCache, LlamaConfig, LlamaModel
 
 from benchmarks.passes import LayerRunner
 from benchmarks.reporting import Value
+from ctxzoo.attention_interface import LinearStateCache, use_attention
 from ctxzoo.models.configuration_higher_order_encoder import HigherOrderEncoderConfig
 from ctxzoo.models.configuration_kernel_encoder import KernelEncoderConfig
 from ctxzoo.models.configuration_linear_encoder import LinearEncoderConfig
@@ -28,6 +31,7 @@ from ctxzoo.models.layers_linear_encoder import build_linear_attention
 from ctxzoo.models.ops_encoder import fused_attention
 
 HEADS = 8
+STOCK = ("stock", "stock_esa")
 PEER = "scaled_dot_product_attention"
 
 
@@ -38,7 +42,9 @@ class Side:
     Attributes:
         label: Name of the side in the printed tables.
         model: Attention that is timed: sdpa is `torch.nn.functional.scaled_dot_product_attention`; esa that of a linear
-            encoder; hsa that of a higher-order encoder; else a kind of `KernelEncoderConfig.attention`.
+            encoder; hsa that of a higher-order encoder; performer that of performer-pytorch, where it is installed;
+            stock and stock_esa a decoder of transformers, as it is or with the attention of a linear encoder; else a
+            kind of `KernelEncoderConfig.attention`.
         fields: Further fields of the model's configuration, each as "name=value".
         causal: Whether no token sees later ones.
         alone: Whether the attention alone is timed, with the tokens as queries, keys and values; otherwise linear maps
@@ -78,6 +84,50 @@ class FusedAttention(Attention):
         return fused_attention(query, key, value, None, causal and not one), aux
 
 
+class PerformerAttention(Attention):
+    """The attention of performer-pytorch: Performer's features, 64 of them."""
+
+    def __init__(self, head_size: int, causal: bool) -> None:
+        """Build it for heads of `head_size` numbers."""
+        super().__init__()
+        from performer_pytorch import FastAttention  # optional: pip install performer-pytorch
+
+        self.attention = FastAttention(dim_heads=head_size, nb_features=64, causal=causal)
+
+    def forward(  # type: ignore[override]
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *masks: Any, **others: Any
+    ) -> tuple[torch.Tensor, AttentionAux]:
+        """Attend to all keys, or, where it is causal, to earlier ones; queries are (B, h, n, d)."""
+        return self.attention(query, key, value), AttentionAux()
+
+
+class StockDecoder(nn.Module):
+    """A Llama of two layers by transformers, with its attention or that of a linear encoder, each with its cache."""
+
+    def __init__(self, side: Side, width: int) -> None:
+        """Build the decoder for tokens of `width` numbers."""
+        super().__init__()
+        sizes = {"hidden_size": width, "intermediate_size": 2 * width, "num_attention_heads": HEADS}
+        self.model = LlamaModel(LlamaConfig(vocab_size=8, num_hidden_layers=2, pad_token_id=0, **sizes))
+        self.make_cache: Callable[[], Cache] = DynamicCache
+        if side.model == "stock_esa":
+            use_attention(self.model, "ctxzoo_efficient")
+            self.make_cache = LinearStateCache
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the last hidden states (B, n, m) for tokens x (B, n, m)."""
+        states: torch.Tensor = self.model(inputs_embeds=x, use_cache=False).last_hidden_state
+        return states
+
+    def step(self, x: torch.Tensor, state: Cache | None, use_cache: bool = False) -> tuple[torch.Tensor, Any]:
+        """Read tokens x (B, n, m) after those in `state`, which stays as it is; return states and the new cache."""
+        cache = self.make_cache()
+        if state is not None:
+            cache.layers = [copy.copy(layer) for layer in state.layers]
+        output = self.model(inputs_embeds=x, past_key_values=cache, use_cache=True)
+        return output.last_hidden_state, output.past_key_values
+
+
 class Layer(nn.Module):
     """The attention of a side, from tokens (B, n, m) to one tensor (B, n, m)."""
 
@@ -109,6 +159,8 @@ def build_attention(side: Side, length: int, width: int) -> Attention:
     """Return the attention module of a side, for texts of `length` tokens of `width` numbers."""
     if side.model == "sdpa":
         return FusedAttention()
+    if side.model == "performer":
+        return PerformerAttention(width // HEADS, side.causal)
     fields: dict[str, Any] = dict(field.split("=") for field in side.fields)
     fields = {name: int(value) if value.isdigit() else value for name, value in fields.items()}
     fields |= {"hidden_size": width, "num_heads": HEADS, "causal": side.causal}
@@ -124,7 +176,7 @@ class Runner(LayerRunner):
 
     def build(self, batch: int, length: int, width: int) -> nn.Module:
         """Return the attention layer of this side; the batch plays no part."""
-        return Layer(self.side, length, width)
+        return StockDecoder(self.side, width) if self.side.model in STOCK else Layer(self.side, length, width)
 
     def get_pass(self, name: str) -> Callable[[], Any]:
         """Return the function that runs one pass; "one more token" reads a token behind all those of x."""

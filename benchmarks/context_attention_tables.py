@@ -42,7 +42,7 @@ def _list_verdict_columns(comparison: str) -> Columns:
             f"at least {SPEED_AIM:g} at n = {LENGTH}": _format_speed_verdict,
             f"exponent at most {EXPONENT_AIM:g}": lambda line: format_growth_verdict(line, EXPONENT_AIM),
         }
-    if comparison == "decoding":
+    if comparison in ("decoding", "stock decoding"):
         return {f"at most {TOKEN_AIM:g} times as long behind the longest text": _format_token_growth_verdict}
     aim = FACTOR_AIMS[comparison]
     return {f"at most {aim:g} times as long at n = {LAYER_LENGTH}": lambda line: _format_ratio_verdict(line, aim)}

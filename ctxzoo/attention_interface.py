@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import torch
 from torch import nn
-from transformers import AttentionInterface, AutoConfig, PreTrainedModel
+from transformers import AttentionInterface, AutoConfig, Cache, DynamicCache, PreTrainedModel
+from transformers.cache_utils import CacheLayerMixin, DynamicLayer
 from transformers.masking_utils import AttentionMaskInterface, bidirectional_mask_function, causal_mask_function
 
 from ctxzoo.models.configuration_encoder import EncoderConfig
@@ -28,6 +29,7 @@ from ctxzoo.models.layers_kernel_encoder import ImplicitKernelAttention, build_k
 from ctxzoo.models.layers_linear_encoder import EfficientAttention, build_linear_attention
 from ctxzoo.models.old_names import convert_encoder_fields
 from ctxzoo.models.ops_execution import refuse_jit_trace
+from ctxzoo.models.ops_linear_encoder import LinearState
 
 
 class _Kind(NamedTuple):
@@ -46,15 +48,19 @@ class _Kind(NamedTuple):
     allowed: tuple[str, ...]
 
 
+# Features of linear attention, stored with a model; records without these fields are of models with DRAWN ones.
+LEARNED = {"feature_map": "learned", "num_features": 0}
+DRAWN = {"feature_map": "favor", "num_features": None}
 # By name in transformers. Trained queries and keys are not normalised, which would change what they mean.
 NAMES: Mapping[str, _Kind] = {
     "ctxzoo_implicit_kernel": _Kind(
         KernelEncoderConfig, build_kernel_attention, {"attention": "ika"}, ("ika", "ikan", "mikan", "rbf")
     ),
-    "ctxzoo_efficient": _Kind(LinearEncoderConfig, build_linear_attention, {"qk_norm": False}, ("esa",)),
+    "ctxzoo_efficient": _Kind(LinearEncoderConfig, build_linear_attention, {"qk_norm": False, **LEARNED}, ("esa",)),
     "ctxzoo_contextual": _Kind(HigherOrderEncoderConfig, build_higher_order_attention, {"qk_norm": False}, ("hsa",)),
 }
 READ = "_ctxzoo_read"  # of an attention module: what it reads in the call that runs
+CACHE = "_ctxzoo_cache"  # of an attention module: the cache of the call that runs
 RECORD = "ctxzoo_attention"  # of the config, which says what was put where, and of the modules that hold a mechanism
 # Fields that follow from the model, and why.
 OF_THE_MODEL: Mapping[str, str] = {
@@ -199,6 +205,98 @@ def load_with_attention(model_class: type[Model], source: str, **options: Any) -
     return loaded
 
 
+class LinearStateLayer(CacheLayerMixin):
+    """The cache of one layer with linear attention: sums over all keys so far, of the same size for every text.
+
+    Attributes:
+        state: Sums and their level, as `linear_attention` returns them; None before the first token.
+        length: Number of tokens read.
+    """
+
+    is_compileable = False
+    is_croppable = False
+
+    def __init__(self, **kwargs: Any) -> None:
+        """Start without a token."""
+        super().__init__(**kwargs)
+        self.state: LinearState | None = None
+        self.length = 0
+
+    def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
+        """Record that tokens have been read; the state is made by the attention."""
+        self.is_initialized = True
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Count the new tokens, and return their keys and values alone, which the attention adds to the state.
+
+        Raises:
+            ValueError: earlier tokens are not in the state.
+        """
+        if self.length and self.state is None:
+            raise ValueError(
+                f"{self.length} tokens were read, and left no state: the model's attention modules are not called with "
+                "the cache, or are not of ctxzoo_efficient; use another cache, or use_cache=False"
+            )
+        self.lazy_initialization(key_states, value_states)
+        self.length += key_states.size(-2)
+        return key_states, value_states
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        """Return the number of tokens behind the new ones, and 0: masks are of all tokens."""
+        return self.length + query_length, 0
+
+    def get_seq_length(self) -> int:
+        """Return the number of tokens read."""
+        return self.length
+
+    def get_max_length(self) -> int:
+        """Return -1: there is no largest number of tokens."""
+        return -1
+
+    def reset(self) -> None:
+        """Forget all tokens."""
+        self.state, self.length, self.is_initialized = None, 0, False
+
+    def reorder_cache(self, beam_idx: torch.Tensor) -> None:
+        """Select and order the texts of the batch, as beam search does."""
+        self.batch_select_indices(beam_idx)
+
+    def batch_select_indices(self, indices: torch.Tensor) -> None:
+        """Keep the texts of the batch with these indices."""
+        if self.state is not None:
+            self.state = LinearState(*(part[indices.to(part.device)] for part in self.state))
+
+    def batch_repeat_interleave(self, repeats: int) -> None:
+        """Repeat each text of the batch."""
+        if self.state is not None:
+            self.state = LinearState(*(part.repeat_interleave(repeats, dim=0) for part in self.state))
+
+    def crop(self, tokens_to_remove: int) -> None:
+        """Refuse to take tokens away.
+
+        Raises:
+            ValueError: always, unless there is nothing to remove.
+        """
+        if tokens_to_remove:
+            raise ValueError(
+                f"crop({tokens_to_remove}): the state of linear attention is a sum over all tokens, of which none can "
+                "be taken away; generate without an assistant or prompt lookup, or with use_cache=False"
+            )
+
+
+class LinearStateCache(Cache):
+    """The cache of a decoder with `ctxzoo_efficient` attention: a state of fixed size for each layer.
+
+    `generate` of such a model uses it by itself; for a loop of one's own, pass it as `past_key_values`.
+    """
+
+    def __init__(self) -> None:
+        """Start without a token; layers are added as the model calls them."""
+        super().__init__(layer_class_to_replicate=LinearStateLayer)
+
+
 def attention_divergence(model: PreTrainedModel) -> torch.Tensor | None:
     """Return the KL divergence of drawn kernels from their priors in the last pass, in nats, summed over modules.
 
@@ -243,8 +341,12 @@ class _Mechanism(nn.Module):
         hidden_states: torch.Tensor,
         dropout: float,
         output_attentions: bool,
+        cache: LinearStateLayer | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Return the output (B, h, queries, dv) and the weights; see `Attention.forward`."""
+        """Return the output (B, h, queries, dv) and the weights; see `Attention.forward`.
+
+        With a `cache` keys, values and mask are those of the new tokens; they are added to its state.
+        """
         if isinstance(self.attention, EfficientAttention):
             if dropout:
                 raise ValueError(_format_dropout_error(dropout))
@@ -256,9 +358,12 @@ class _Mechanism(nn.Module):
                 f"{key.size(2)} keys, but {hidden_states.size(1)} steps to make second keys of: a cache of keys alone "
                 "does not serve (use_cache=False)"
             )
+        options: dict[str, Any] = {} if cache is None else {"state": cache.state, "use_cache": True}
         output, aux = self.attention(
-            query, key, value, mask, causal, hidden_states=hidden_states, output_attentions=output_attentions
+            query, key, value, mask, causal, hidden_states=hidden_states, output_attentions=output_attentions, **options
         )
+        if cache is not None:
+            cache.state = aux.state
         if aux.divergence is not None:
             self.divergences.append(aux.divergence)
         return output, aux.weights
@@ -309,6 +414,9 @@ def _attention_forward(
         )
     if module.training:
         _warn_about_frozen_parameters(module, mechanism)
+    cache = _get_state_layer(module)
+    if cache is not None and attention_mask is not None:
+        attention_mask = attention_mask[:, -key.size(2) :]
     output, weights = mechanism(
         query,
         key,
@@ -318,6 +426,7 @@ def _attention_forward(
         hidden_states=vars(module)[READ],
         dropout=dropout,
         output_attentions=bool(kwargs.get("output_attentions", False)),
+        cache=cache,
     )
     return output.transpose(1, 2), weights  # (B, queries, h, dv)
 
@@ -400,6 +509,8 @@ def _install_attention(model: PreTrainedModel, record: Mapping[str, Any]) -> Non
         module.register_forward_hook(_clear_hidden_states_hook, always_call=True)
     # A pass begins at the base model, where the divergences of the last one go.
     model.base_model.register_forward_pre_hook(_clear_divergences_hook)
+    if record["name"] == "ctxzoo_efficient":
+        model.base_model.register_forward_pre_hook(_keep_states_hook, with_kwargs=True)
     setattr(model.config, RECORD, {"name": record["name"], "modules": dict(record["modules"])})
     model.config.attn_implementation = record["name"]  # so that a stock model of the checkpoint refuses to run
     if any(_needs_more_than_kv_cache(mechanism.attention) for _, mechanism in mechanisms) and model.can_generate():
@@ -416,6 +527,8 @@ def _build_encoder_config(name: str, fields: Mapping[str, Any]) -> EncoderConfig
     """
     if "attention" in fields:
         fields = {field: value for field, value in convert_encoder_fields(fields).items() if field != "model_type"}
+    if name == "ctxzoo_efficient":
+        fields = {**DRAWN, **fields}
     return NAMES[name].config_class(position="none", **fields)
 
 
@@ -425,13 +538,33 @@ def _needs_more_than_kv_cache(attention: Attention) -> bool:
 
 
 def _store_hidden_states_hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Store the hidden states (B, n, d) that an attention module gets, for its mechanism to read."""
+    """Store the hidden states (B, n, d) and the cache that an attention module gets, for its mechanism to read."""
     vars(module)[READ] = args[0] if args else kwargs.get("hidden_states")
+    # Models have several names for it.
+    vars(module)[CACHE] = next((each for each in (*args, *kwargs.values()) if isinstance(each, Cache)), None)
 
 
 def _clear_hidden_states_hook(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-    """Drop the hidden states that were stored for the call of an attention module."""
+    """Drop what was stored for the call of an attention module."""
     vars(module).pop(READ, None)
+    vars(module).pop(CACHE, None)
+
+
+def _get_state_layer(module: Any) -> LinearStateLayer | None:
+    """Return the layer of a `LinearStateCache` that an attention module reads in the call that runs, if it does."""
+    cache = vars(module).get(CACHE)
+    layers = getattr(cache, "layers", ())
+    layer = layers[module.layer_idx] if layers else None
+    return layer if isinstance(layer, LinearStateLayer) else None
+
+
+def _keep_states_hook(base: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Make an empty `DynamicCache`, which `generate` makes for every model, one of states of fixed size."""
+    cache = kwargs.get("past_key_values")
+    if not isinstance(cache, DynamicCache) or cache.offloading or cache.get_seq_length():
+        return
+    if all(type(layer) is DynamicLayer for layer in cache.layers):
+        cache.layers, cache.layer_class_to_replicate = [], LinearStateLayer
 
 
 def _clear_divergences_hook(base: nn.Module, args: tuple[Any, ...]) -> None:

@@ -70,7 +70,7 @@ def main(
 def set_attention(experiment: Experiment, attention: str) -> Experiment:
     """Return the experiment with the encoder and options of an attention, a name in `KNOWN`."""
     if attention == DOT:
-        return experiment.copy_with(architecture="kernel_encoder", variant=DOT, row=DOT)
+        return experiment.copy_with(architecture="kernel_encoder", variant=DOT, feature_map=None, row=DOT)
     return experiment.copy_with(feature_map=attention, row=attention)
 
 

@@ -26,7 +26,7 @@ from transformers import (
 )
 
 from ctxzoo import attention_divergence, load_with_attention, use_attention
-from ctxzoo.attention_interface import NAMES
+from ctxzoo.attention_interface import NAMES, LinearStateCache, LinearStateLayer
 from tests.support.pages import run_examples
 from tests.support.subprocesses import REPOSITORY_ROOT
 
@@ -517,6 +517,80 @@ def test_masks_and_caches_that_are_others_are_refused() -> None:
     packed = torch.tensor([[0, 1, 2, 0, 1]])
     with pytest.raises(ValueError, match="no windows, no packed sequences"):
         decoder(IDS[:1], position_ids=packed, use_cache=False)
+
+
+def read_in_parts(model: Any, ids: torch.Tensor, mask: torch.Tensor, sizes: tuple[int, ...]) -> torch.Tensor:
+    """The logits of a text that is read in parts of these sizes, with a state between them."""
+    cache, found, start = LinearStateCache(), [], 0
+    for size in sizes:
+        new = ids[:, start : start + size]
+        start += size
+        found.append(model(new, attention_mask=mask[:, :start], past_key_values=cache, use_cache=True).logits)
+        assert cache.get_seq_length() == start
+    return torch.cat(found, dim=1)
+
+
+@pytest.mark.parametrize("options", [{}, {"feature_map": "elu"}, {"state_decay": [0.6, 0.95]}], ids=str)
+@pytest.mark.parametrize("make", DECODERS)
+def test_a_state_of_fixed_size_stands_for_all_tokens(make: Any, options: Any) -> None:
+    """Texts padded on the left, read in parts and then token by token, give what the whole texts give."""
+    model = use_attention(make(), "ctxzoo_efficient", **options).double()
+    ids = torch.randint(1, 20, (2, 12), generator=torch.Generator().manual_seed(3))
+    mask = torch.ones_like(ids)
+    mask[1, :4] = 0
+    with torch.no_grad():
+        whole = model(ids, attention_mask=mask, use_cache=False).logits
+        found = read_in_parts(model, ids, mask, (5, 3, 1, 1, 1, 1))
+    torch.testing.assert_close(found[mask.bool()], whole[mask.bool()], rtol=1e-9, atol=1e-9)
+
+
+def test_a_long_prefix_is_read_in_blocks_and_half_precision_keeps_wide_sums() -> None:
+    make = DECODERS[2]
+    ids = torch.randint(1, 20, (1, 300), generator=torch.Generator().manual_seed(3))
+    model = use_attention(make(max_position_embeddings=64), "ctxzoo_efficient").bfloat16()
+    cache = LinearStateCache()
+    with torch.no_grad():
+        whole = model(ids, use_cache=False).logits
+        model(ids[:, :299], past_key_values=cache)
+        last = model(ids[:, 299:], past_key_values=cache).logits
+    assert {part.dtype for layer in cache.layers for part in layer.state} == {torch.float32}
+    torch.testing.assert_close(last[:, 0], whole[:, -1], rtol=0.05, atol=0.05)
+
+
+def test_generation_makes_the_state_by_itself_and_beams_reorder_it() -> None:
+    model = use_attention(gpt2(), "ctxzoo_efficient")
+    padded, mask = IDS.flip(1), MASK.flip(1)
+    for options in ({}, {"num_beams": 3}, {"num_beams": 3, "num_return_sequences": 2}):
+        settings = {"attention_mask": mask, "max_new_tokens": 6, "do_sample": False, **options}
+        found = model.generate(padded, return_dict_in_generate=True, **settings)
+        assert torch.equal(found.sequences, model.generate(padded, use_cache=False, **settings))
+        assert all(type(layer) is LinearStateLayer for layer in found.past_key_values.layers)
+    sizes = {tuple(part.shape[1:]) for layer in found.past_key_values.layers for part in layer.state}
+    assert sizes == {(2, 32, 9), (2,)}  # whatever was read
+
+
+def test_a_state_cannot_be_cropped() -> None:
+    model = use_attention(gpt2(), "ctxzoo_efficient")
+    cache = LinearStateCache()
+    model(IDS, past_key_values=cache)
+    with pytest.raises(ValueError, match=r"crop\(-1\): .* is a sum over all tokens, of which none can be taken away"):
+        cache.crop(-1)
+    cache.reset()
+    assert cache.get_seq_length() == 0
+    stock = gpt2()
+    stock(IDS, past_key_values=cache)
+    with pytest.raises(ValueError, match="5 tokens were read, and left no state"):
+        stock(IDS, past_key_values=cache)
+    cache.reset()
+    torch.testing.assert_close(model(IDS, past_key_values=cache).logits, model(IDS).logits)
+
+
+def test_records_without_a_number_of_features_have_that_of_their_time(tmp_path: Path) -> None:
+    model = use_attention(gpt2(), "ctxzoo_efficient", feature_map="favor", num_features=None)
+    for fields in model.config.ctxzoo_attention["modules"].values():
+        del fields["feature_map"], fields["num_features"]
+    model.save_pretrained(tmp_path)
+    assert torch.equal(numbers(load_with_attention(GPT2LMHeadModel, str(tmp_path))), numbers(model))
 
 
 @pytest.mark.slow

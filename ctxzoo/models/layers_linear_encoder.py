@@ -1,5 +1,7 @@
 """Attention in linear time as a layer: it owns its features, and streams with a state of fixed size."""
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -7,7 +9,7 @@ from torch import nn
 from transformers import initialization as init
 
 from .layers_encoder import Attention, AttentionAux, AttentionState, select_indices
-from .ops_encoder import check_importance_p_norm
+from .ops_encoder import check_importance_p_norm, squared_norm
 from .ops_execution import disable_autocast
 from .ops_inputs import to_float32_or_wider
 from .ops_linear_encoder import (
@@ -15,6 +17,7 @@ from .ops_linear_encoder import (
     Features,
     LinearState,
     attend_to_key_sums,
+    check_state_decay,
     default_num_features,
     draw_projection,
     feature_map,
@@ -37,14 +40,17 @@ class EfficientAttention(Attention):
         num_heads: Number of heads h.
         head_size: Width d of a head.
         feature_map: Kind of feature map, one of `FEATURE_MAPS`.
-        num_features: Number M of features; None: `default_num_features`. elu always has d.
+        num_features: Number M of features; None: d ln d, see `default_num_features`. elu always has d.
         p_norm: Exponent p of the importance; elu has none, as in Katharopoulos et al. (2020).
         qk_norm: Whether queries and keys of each head pass a layer normalisation; the variance of random features grows
             like exp(||q' + k'||^2).
         seed: Seed of the random projections, a different one for each layer.
+        state_decay: Factor gamma, in (0, 1], by which all sums over earlier keys are multiplied before a key is added;
+            one for all heads, or one for each. Below 1 in causal attention only.
 
     Raises:
-        ValueError: an unknown feature map, a p_norm that is none, sizes below 1, or other than d features of elu.
+        ValueError: an unknown feature map, a p_norm that is none, sizes below 1, other than d features of elu, or a
+            state_decay that is none.
     """
 
     projection: torch.Tensor | None
@@ -59,6 +65,7 @@ class EfficientAttention(Attention):
         p_norm: float = 2.0,
         qk_norm: bool = True,
         seed: int = 0,
+        state_decay: float | Sequence[float] = 1.0,
     ) -> None:
         super().__init__()
         if feature_map not in FEATURE_MAPS:
@@ -70,13 +77,16 @@ class EfficientAttention(Attention):
             if size < 1:
                 raise ValueError(f"{name} is {size}, expected at least 1")
         check_importance_p_norm(p_norm)
+        factors = check_state_decay(state_decay, num_heads)
         if feature_map == "elu" and num_features not in (None, head_size):
             raise ValueError(f"num_features is {num_features}, but elu has as many features as a head has numbers")
         self.num_heads, self.head_size = num_heads, head_size
         self.feature_map = feature_map
         self.num_features = num_features or default_num_features(head_size)
         self.p_norm = None if feature_map == "elu" else p_norm
-        self.seed = seed
+        self.seed, self.state_decay = seed, state_decay
+        # By head; empty where nothing decays.
+        self.log_decay = [] if set(factors) == {1.0} else [math.log(factor) for factor in factors]
         self.query_norm = nn.LayerNorm(head_size) if qk_norm else nn.Identity()
         self.key_norm = nn.LayerNorm(head_size) if qk_norm else nn.Identity()
         shape = num_heads, self.num_features, head_size  # (h, M, d)
@@ -118,36 +128,37 @@ class EfficientAttention(Attention):
         if score_bias is not None:
             raise ValueError("attention in linear time has no scores that a score_bias could be added to")
         query = select_indices(query, query_indices, 2)
+        if self.log_decay and not causal:
+            raise ValueError(f"state_decay={self.state_decay} of attention that is not causal; expected 1")
         if state is None and not output_attentions and self._should_attend_in_blocks(query, key, mask, causal):
-            output, sums = (self._attend_causally_in_blocks if causal else self._attend_in_blocks)(
-                query, key, value, mask
-            )
+            if not causal:
+                return self._attend_in_blocks(query, key, value, mask), AttentionAux()
+            output, sums = self._attend_causally_in_blocks(query, key, value, mask)
             return output, AttentionAux(state=sums if use_cache else None)
         query, key = self.query_norm(query), self.key_norm(key)
         with disable_autocast(query.device):
             wide_query, wide_key = to_float32_or_wider(query), to_float32_or_wider(key)
-            wide_value = value.to(wide_query.dtype)
             # What all features of a query share cancels in the output, but not in a similarity that is shown.
             query_features = self._map_features(wide_query, relative=not output_attentions)
-            plain_key_features, importance = self._map_features(wide_key), self._compute_log_importance(wide_key)
-            key_features = _add_importance(plain_key_features, importance)
+            key_features = self._map_keys(wide_key)
             aux = AttentionAux()
+            if output_attentions:
+                aux.importance = self._compute_importance(wide_key)  # (B, h, L)
             if output_attentions and state is None:
-                aux.similarity = feature_values(query_features) @ feature_values(plain_key_features).mT  # (B, h, T, L)
-            if output_attentions and importance is not None:
-                aux.importance = importance.squeeze(-1)  # (B, h, L)
-            if output_attentions and state is None:
+                similar = feature_values(query_features) @ feature_values(self._map_features(wide_key)).mT
+                aux.similarity = similar  # (B, h, T, L)
                 aux.weights = linear_attention_weights(query_features, key_features, mask, causal)
-            output, aux.state, aux.clamped = linear_attention(
+            output, next_state, aux.clamped = linear_attention(
                 query_features,
                 key_features,
-                wide_value,
+                value.to(wide_query.dtype),
                 mask,
                 causal,
                 state=None if state is None else LinearState(*state),
                 with_state=use_cache,
                 with_clamped=self.training or output_attentions,
             )
+            aux.state = self._let_decay(next_state, key.size(-2))
         return output.to(value.dtype), aux
 
     def _should_attend_in_blocks(
@@ -166,7 +177,7 @@ class EfficientAttention(Attention):
 
     def _attend_in_blocks(
         self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None
-    ) -> tuple[torch.Tensor, LinearState | None]:
+    ) -> torch.Tensor:
         """Return the output (B, h, T, dv) where every query sees all keys."""
         # First the sums of all keys: every query reads all of them.
         state = None
@@ -174,15 +185,14 @@ class EfficientAttention(Attention):
             wide = to_float32_or_wider(self.key_norm(key[..., place, :]))
             block_mask = None if mask is None else mask[:, place]
             with disable_autocast(key.device):
-                features = _add_importance(self._map_features(wide), self._compute_log_importance(wide))
-                state = sum_keys(features, value[..., place, :].to(wide.dtype), block_mask, state=state)
+                state = sum_keys(self._map_keys(wide), value[..., place, :].to(wide.dtype), block_mask, state=state)
         assert state is not None
         output = value.new_empty(*query.shape[:-1], value.size(-1))  # (B, h, T, dv)
         for place in _split_positions(query):
             wide = to_float32_or_wider(self.query_norm(query[..., place, :]))
             with disable_autocast(query.device):
                 output[..., place, :] = attend_to_key_sums(self._map_features(wide, relative=True), state)
-        return output, None
+        return output
 
     def _attend_causally_in_blocks(
         self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None
@@ -196,29 +206,49 @@ class EfficientAttention(Attention):
             with disable_autocast(key.device):
                 output[..., place, :], state, _ = linear_attention(
                     self._map_features(wide_query, relative=True),
-                    _add_importance(self._map_features(wide_key), self._compute_log_importance(wide_key)),
+                    self._map_keys(wide_key),
                     value[..., place, :].to(wide_key.dtype),
                     None if mask is None else mask[:, place],
                     causal=True,
                     state=state,
                     with_state=True,
                 )
+                state = self._let_decay(state, wide_key.size(-2))
         return output, state
 
-    def _compute_log_importance(self, wide_key: torch.Tensor) -> torch.Tensor | None:
-        """Return the logarithm of the importance of keys, (B, h, L, 1), or None where they have none."""
-        return None if self.p_norm is None else log_importance(wide_key, self.p_norm)
-
-    def _map_features(self, x: torch.Tensor, relative: bool = False) -> Features:
+    def _map_features(
+        self, x: torch.Tensor, relative: bool = False, squared_length: torch.Tensor | None = None
+    ) -> Features:
         """Return the features of queries or keys `x` (B, h, n, d), whose inner products approximate the kernel."""
         projection = None if self.projection is None else self.projection.to(x.dtype)
-        return feature_map(x, self.feature_map, projection, relative)
+        return feature_map(x, self.feature_map, projection, relative, squared_length)
 
+    def _map_keys(self, wide_key: torch.Tensor) -> Features:
+        """Return the features of keys (B, h, n, d), multiplied by their importance and, with a decay, by gamma^-i.
 
-def _add_importance(features: Features, importance: torch.Tensor | None) -> Features:
-    """Multiply the features of each key by exp of its `importance`, if there is one."""
-    # A logarithm is added to the offset, as exp of it could overflow.
-    return features if importance is None else features._replace(offset=features.offset + importance)
+        Outputs are quotients, so that gamma^-j of a key and gamma^(i - j) of what query i keeps of it are the same.
+        """
+        squared_length = squared_norm(wide_key, 2.0) if self.p_norm == 2 else None
+        features = self._map_features(wide_key, squared_length=squared_length)
+        # Logarithms are added to the offset, as exp of them could overflow.
+        if self.p_norm is not None:
+            importance = log_importance(wide_key, self.p_norm, squared_length)
+            features = features._replace(offset=features.offset + importance)
+        if self.log_decay:
+            places = torch.arange(1, wide_key.size(-2) + 1, dtype=wide_key.dtype, device=wide_key.device)
+            gain = -wide_key.new_tensor(self.log_decay).unsqueeze(-1) * places  # (h, n)
+            features = features._replace(offset=features.offset + gain.unsqueeze(-1))
+        return features
+
+    def _let_decay(self, state: LinearState | None, steps: int) -> LinearState | None:
+        """Return the state as the keys behind `steps` keys find it, which count their places from 1 again."""
+        if state is None or not self.log_decay:
+            return state
+        return state._replace(level=state.level + steps * state.level.new_tensor(self.log_decay))
+
+    def _compute_importance(self, wide_key: torch.Tensor) -> torch.Tensor | None:
+        """Return the logarithm of the importance of keys, (B, h, n), or None where they have none."""
+        return None if self.p_norm is None else log_importance(wide_key, self.p_norm).squeeze(-1)
 
 
 def _split_positions(x: torch.Tensor) -> list[slice]:
@@ -228,12 +258,16 @@ def _split_positions(x: torch.Tensor) -> list[slice]:
 
 def build_linear_attention(config: Any, layer_index: int) -> EfficientAttention:
     """Return the attention of a layer, counted from 0, as the fields of a `LinearEncoderConfig` describe it."""
+    number = config.num_features
+    if number == 0:
+        number = default_num_features(config.head_size, learned=True) if config.feature_map == "learned" else None
     return EfficientAttention(
         config.num_heads,
         config.head_size,
         feature_map=config.feature_map,
-        num_features=config.num_features,
+        num_features=number,
         p_norm=float(config.p_norm),
         qk_norm=config.qk_norm,
         seed=1000 * layer_index,
+        state_decay=config.state_decay,
     )

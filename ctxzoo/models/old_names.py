@@ -190,6 +190,8 @@ def convert_encoder_fields(content: Mapping[str, Any]) -> dict[str, Any]:
         encoder_fields["position"] = "bochner_untied"
     if architecture == TIME:
         encoder_fields = {"causal": False, **encoder_fields}
+    if architecture == LINEAR:
+        encoder_fields = {"feature_map": "favor", "num_features": None, **encoder_fields}
     if architecture == KERNEL:
         encoder_fields |= _convert_row_scaling(content)
     heads = content.get("architectures")

@@ -26,6 +26,8 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("side", SIDES, ids=lambda side: f"{side.label}-{side.causal}-{side.alone}")
 def test_a_pass_reaches_the_tokens(side: Side) -> None:
+    if side.model == "performer":
+        pytest.importorskip("performer_pytorch")
     runner = Runner(side, "cpu")
     runner.resize(2, 12, 16, "float32")
     runner.warm_up("forward and backward")
@@ -36,7 +38,7 @@ def test_a_pass_reaches_the_tokens(side: Side) -> None:
 
 def test_one_more_token_gives_what_the_whole_text_gives() -> None:
     for comparison in COMPARISONS:
-        if comparison.name == "decoding":
+        if comparison.name in ("decoding", "stock decoding"):
             for side in comparison.sides:
                 runner = Runner(side, "cpu")
                 runner.resize(2, 9, 16, "float32")
@@ -52,7 +54,7 @@ def test_a_quick_run_gives_a_table(tmp_path: Path) -> None:
     file = main(["--quick", "--output", str(tmp_path / "found.csv")])
     rows = read_rows(file)
     assert {row["comparison"] for row in rows} == {comparison.name for comparison in COMPARISONS}
-    assert all(float(row["seconds"]) > 0 for row in rows)
+    assert all(row["note"] or float(row["seconds"]) > 0 for row in rows)
     assert "**Linear, speed relative to" in format_context_attention_tables(rows)
 
 

@@ -13,7 +13,7 @@ from ctxzoo.models import ARCHITECTURES, layers_linear_encoder
 from ctxzoo.models.configuration_linear_encoder import LinearEncoderConfig
 from ctxzoo.models.layers_linear_encoder import EfficientAttention
 from ctxzoo.models.modeling_linear_encoder import LinearEncoderModel
-from ctxzoo.models.ops_linear_encoder import FEATURE_MAPS
+from ctxzoo.models.ops_linear_encoder import FEATURE_MAPS, feature_values
 from tests.support.pages import run_examples
 from tests.support.subprocesses import REPOSITORY_ROOT
 
@@ -175,7 +175,7 @@ def test_the_encoder_gives_the_mean_fraction_of_clamped_denominators() -> None:
 
 
 def test_the_projection_comes_from_the_seed_and_is_saved_with_the_model(tmp_path: Any) -> None:
-    config = LinearEncoderConfig(**SIZES)
+    config = LinearEncoderConfig(**SIZES, feature_map="favor")
     first, second = LinearEncoderModel(config), LinearEncoderModel(config)
     projections = [block.attention.attention.projection for block in first.blocks]
     assert torch.equal(projections[0], second.blocks[0].attention.attention.projection)
@@ -253,7 +253,7 @@ def test_impossible_calls_are_refused() -> None:
     ("options", "message"),
     [
         ({"p_norm": 0}, "p_norm must be above 0, got 0"),
-        ({"num_features": 0}, "num_features must be at least 1, got 0"),
+        ({"num_features": -1}, "num_features must be 0 or above, got -1"),
         ({"feature_map": "elu", "num_features": 8}, "num_features is 8: feature_map='elu'"),
     ],
 )
@@ -266,3 +266,61 @@ def test_a_configuration_that_cannot_be_is_refused(options: dict[str, Any], mess
 @pytest.mark.parametrize("page", ["linear_encoder", "higher_order_encoder"])
 def test_the_examples_of_the_pages_run(page: str, tmp_path: Path) -> None:
     run_examples(REPOSITORY_ROOT / "docs" / "models" / f"{page}.md", tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["favor", "elu"])
+def test_a_decay_multiplies_the_sums_at_each_step(kind: str) -> None:
+    """S_t = gamma S_(t-1) + m phi(k_t) [v_t, 1]^T, in the parallel form and in a stream."""
+    generator = torch.Generator().manual_seed(2)
+    query, key, value = (torch.randn(2, 2, 300, 4, generator=generator, dtype=torch.float64) for _ in range(3))
+    factors = (0.4, 0.97)
+    layer = EfficientAttention(2, 4, feature_map=kind, qk_norm=False, state_decay=factors).double()
+    phi_query = feature_values(layer._map_features(query))
+    plain = EfficientAttention(2, 4, feature_map=kind, qk_norm=False).double()
+    phi_key = feature_values(plain._map_keys(key))  # with their importance
+    gamma = torch.tensor(factors, dtype=torch.float64)[:, None, None]
+    sums, expected = torch.zeros(2, 2, phi_key.size(-1), 5, dtype=torch.float64), []
+    for step in range(300):
+        weighed = torch.cat((value[:, :, step], torch.ones(2, 2, 1, dtype=torch.float64)), dim=-1)
+        sums = gamma * sums + phi_key[:, :, step, :, None] * weighed[:, :, None]
+        row = (phi_query[:, :, step, None] @ sums)[:, :, 0]
+        expected.append(row[..., :-1] / row[..., -1:])
+    whole = torch.stack(expected, dim=2)
+    tolerance = {"rtol": 1e-3, "atol": 1e-4}  # eps, which is added to the queries' features
+    torch.testing.assert_close(layer(query, key, value, causal=True)[0], whole, **tolerance)
+    layer.eval()
+    with torch.no_grad():
+        in_blocks, _ = layer(query, key, value, causal=True)
+        first, rest = layer(query[:, :, :270], key[:, :, :270], value[:, :, :270], causal=True, use_cache=True)
+        second, rest = layer(
+            query[:, :, 270:299],
+            key[:, :, 270:299],
+            value[:, :, 270:299],
+            causal=True,
+            state=rest.state,
+            use_cache=True,
+        )
+        last, _ = layer(query[:, :, 299:], key[:, :, 299:], value[:, :, 299:], causal=True, state=rest.state)
+    trained = layer.train()(query, key, value, causal=True)[0]
+    torch.testing.assert_close(in_blocks, trained, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(torch.cat((first, second, last), dim=2), trained, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("decay", [0.0, 1.1, (0.5,), (0.5, 0.5, 0.5)])
+def test_a_decay_that_is_none_is_refused(decay: Any) -> None:
+    with pytest.raises(
+        ValueError, match=r"state_decay is .*; expected a number in \(0, 1\], or 2 of them, one for each head"
+    ):
+        EfficientAttention(2, 4, state_decay=decay)
+
+
+def test_a_decay_needs_causal_attention() -> None:
+    x = torch.randn(1, 2, 5, 4)
+    with pytest.raises(ValueError, match=r"state_decay=0\.5 of attention that is not causal; expected 1"):
+        EfficientAttention(2, 4, state_decay=0.5)(x, x, x)
+    with pytest.raises(
+        Exception, match=r"state_decay=0\.5 of attention that is not causal; expected 1, or causal=True"
+    ):
+        LinearEncoderConfig(state_decay=0.5)
+    with pytest.raises(Exception, match=r"state_decay is \[0\.5\]; expected a number in .*, or 4, one for"):
+        LinearEncoderConfig(state_decay=[0.5], causal=True)
