@@ -108,4 +108,5 @@ FILES = {
     "next-event": File(events),
     "vote-prediction": File(votes),
     "polyphonic-music": File(pieces),
+    "fill-mask": File(lines),
 }

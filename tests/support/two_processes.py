@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +23,20 @@ import torch
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
 from ctxzoo.cli.main import main
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.training.callbacks import StepSeed
 from ctxzoo.training.task import ZooTask
 
 STOPPED_BEHIND = 1  # step of the training that is interrupted
 
 
-def find_free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+def find_free_port(among: range = range(1)) -> int:
+    """Return a port that is free now; of `range(1)` the system chooses any."""
+    for port in random.sample(among, len(among)):
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return int(listener.getsockname()[1])
+    raise OSError(f"none of the ports from {among[0]} to {among[-1]} is free")
 
 
 def fork_two(work: Callable[[int], None], folder: Path) -> None:
@@ -43,7 +50,8 @@ def fork_two(work: Callable[[int], None], folder: Path) -> None:
         os.environ.update(place, LOCAL_RANK=str(rank))
         rank_zero_only.rank = rank  # which Lightning reads of LOCAL_RANK when it is imported
         status = 1
-        with (folder / f"printed-{rank}.txt").open("w", encoding="utf-8") as sys.stdout:
+        torch.set_num_threads(1)
+        with (folder / f"printed-{rank}.txt").open("a", encoding="utf-8") as sys.stdout:
             try:
                 work(rank)
                 status = 0
@@ -64,26 +72,30 @@ def train_twice(folder: Path, arguments: list[str]) -> None:
     """Train in two processes below `folder`/whole, then below `folder`/parts, there with an interruption.
 
     The interruption reaches one of the processes. Each leaves `seen-<rank>.json`: exit statuses, and the rows of the
-    batches that it trained on without the interruption.
+    batches that it trained on without the interruption. Epochs are whole, also with --tiny.
     """
+    build_trainer_settings = Experiment.build_trainer_settings
+    Experiment.build_trainer_settings = lambda self: replace(  # type: ignore[method-assign]
+        build_trainer_settings(self), limit_train_batches=None, limit_eval_batches=None
+    )
 
-    def work(rank: int) -> None:
-        torch.set_num_threads(1)
+    parts = [*arguments, "--output_dir", str(folder / "parts"), "--no_baselines"]
+
+    def train_and_stop(rank: int) -> None:
         rows = _record_rows()
         statuses = [main([*arguments, "--output_dir", str(folder / "whole")])]
-        (folder / f"rows-{rank}.json").write_text(json.dumps(rows), encoding="utf-8")
-        parts = [*arguments, "--output_dir", str(folder / "parts"), "--no_baselines"]
-        begin_step = StepSeed.on_train_batch_start
+        seen = {"rows": rows.copy(), "statuses": statuses}
         if rank == 1:
-            StepSeed.on_train_batch_start = _interrupt(begin_step)  # type: ignore[method-assign]
+            StepSeed.on_train_batch_start = _interrupt(StepSeed.on_train_batch_start)  # type: ignore[method-assign]
         statuses.append(main(parts))
-        StepSeed.on_train_batch_start = begin_step  # type: ignore[method-assign]
-        statuses.append(main([*parts, "--resume"]))
-        (folder / f"seen-{rank}.json").write_text(
-            json.dumps({"statuses": statuses, "rows": rows[:]}), encoding="utf-8"
-        )
+        (folder / f"seen-{rank}.json").write_text(json.dumps(seen), encoding="utf-8")
 
-    fork_two(work, folder)
+    def go_on(rank: int) -> None:
+        if main([*parts, "--resume"]):
+            raise AssertionError("the training does not go on")
+
+    fork_two(train_and_stop, folder)
+    fork_two(go_on, folder)
 
 
 def _record_rows() -> list[list[int]]:

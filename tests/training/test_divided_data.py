@@ -26,7 +26,7 @@ from tests.support.problem_files import FILES, numbers, questions, reviews
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
-each_problem = pytest.mark.parametrize("problem", FILES)
+each_problem = pytest.mark.parametrize("problem", LIGHTNING_PROBLEMS)
 
 
 def module(problem: str, path: Path, **options: Any) -> Any:
