@@ -71,6 +71,8 @@ def run_train_command(options: argparse.Namespace) -> int:
     """Train, and return the exit status."""
     from ctxzoo.runs.own_data import train_on_user_data
     from ctxzoo.training.interrupted import TrainingInterrupted
+    from ctxzoo.training.process_group import is_first_process
+    from ctxzoo.training.trainer import count_processes
 
     if not options.debug:
         from ctxzoo.training.libraries import silence_lightning
@@ -79,6 +81,7 @@ def run_train_command(options: argparse.Namespace) -> int:
     try:
         train_on_user_data(options.problem, options.line.replace_files(options))
     except (TrainingInterrupted, KeyboardInterrupt):
-        print(f"ctxzoo: {STOPPED}", file=sys.stderr)
+        if is_first_process(count_processes(options.line.experiment.build_trainer_settings())):
+            print(f"ctxzoo: {STOPPED}", file=sys.stderr)
         return INTERRUPTED
     return 0

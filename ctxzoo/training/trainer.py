@@ -148,6 +148,7 @@ def build_trainer(
     if settings.progress:
         callbacks.append(TQDMProgressBar(refresh_rate=10))
     return lightning.Trainer(
+        default_root_dir=folder,  # in a job of SLURM, checkpoints of others are looked for there
         max_epochs=settings.epochs,
         max_steps=settings.max_steps,
         precision=choose_precision(settings.precision, settings.accelerator),  # type: ignore[arg-type, unused-ignore]
