@@ -83,7 +83,7 @@ class Scores(torch.nn.Module):
                 metric.reset()  # type: ignore[operator]
 
     def keep_local(self: AnyScores) -> AnyScores:
-        """Let all metrics gather nothing from other processes, where this one scores all rows by itself; return self."""
+        """Let no metric gather scores of other processes, where this one scores all rows by itself; return self."""
         for metric in self.modules():
             if isinstance(metric, Metric):
                 metric.distributed_available_fn = _return_false

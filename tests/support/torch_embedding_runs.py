@@ -71,6 +71,7 @@ def train_together(folder: Path, devices: int) -> None:
         return make(self, block)
 
     WindowBatches.__getitem__ = noted  # type: ignore[method-assign]
+
     def note_sent(send: Any, sends: int) -> Any:
         """Let a collective note the numbers of its argument at `sends`, which goes to the other processes."""
 

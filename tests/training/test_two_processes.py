@@ -1,4 +1,4 @@
-"""`ctxzoo train` in two processes, for every problem: scores, rows, an interruption, and what is written and printed."""
+"""`ctxzoo train` in two processes, for every problem: scores, rows, an interruption, what is written and printed."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def train_word_embeddings(run: ExperimentRun, scored_splits: Sequence[str], *, r
     corpus = load_experiment_corpus(experiment)
     tokenizer, model = build_tokenizer(experiment, corpus), build_model(experiment, corpus)
     name, progress = f"{experiment.model.variant}, seed {experiment.seed}", experiment.run.progress
-    has_bar = progress and is_first_process(experiment.world_size)
+    has_bar = progress and is_first_process(experiment.trainer.world_size)
     with _show_progress(name, has_bar, tell_time=experiment.run.tell_time and not progress) as report:
         reached = _build_trainer(experiment, model, corpus, run.folder, report).fit(resume=resume)
     run_in_first_process(lambda: _score_and_save(run, corpus, model, tokenizer, texts, reached))

@@ -19,7 +19,7 @@ from ctxzoo.tasks.word_embeddings.task import LONGEST_STEP
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.trainer import LAST
 from tests.support.subprocesses import REPOSITORY_ROOT
-from tests.support.torch_embedding_runs import MANY_WORDS, model_of, settings, trainer_of, trainer_of_many_words
+from tests.support.torch_embedding_runs import model_of, settings, trainer_of, trainer_of_many_words
 
 
 @pytest.fixture(autouse=True)
