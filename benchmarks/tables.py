@@ -33,6 +33,7 @@ from benchmarks.sentences import SENTENCES, format_sentence
 from benchmarks.serving import format_serving_table
 from benchmarks.session_positions_tables import format_session_positions_table
 from benchmarks.settings_search import format_settings_search_table
+from benchmarks.shared_gradients import format_shared_gradients_table
 from benchmarks.shared_rows import format_shared_rows_tables
 from benchmarks.waiting_threads_tables import format_waiting_threads_table
 from benchmarks.word_embedding_tables import format_word_embedding_table
@@ -131,6 +132,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "waiting_threads": format_waiting_threads_table,
     "explanations": format_explanations_table,
     "shared_rows": format_shared_rows_tables,
+    "shared_gradients": format_shared_gradients_table,
     "settings_search": format_settings_search_table,
     "label_memory": format_label_memory_table,
     "many_items": format_many_items_table,

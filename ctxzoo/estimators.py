@@ -87,7 +87,14 @@ class _RunInMemory(ExperimentRun):
         data.read_dataset = lambda: self.checked
         return data
 
-    def finish(self, task: Any, data: Any, trainer: Any, scores: dict[str, dict[str, float]]) -> None:
+    def finish(
+        self,
+        task: Any,
+        data: Any,
+        trainer: Any,
+        scores: dict[str, dict[str, float]],
+        per_example: dict[str, list[float]],
+    ) -> None:
         result = build_training_result(task, data, trainer, scores, self)
         model, tokenizer = task.model.eval().cpu(), data.tokenizer
         example = make_card_example(self.card, result.dataset, model=model, tokenizer=tokenizer, example=None)

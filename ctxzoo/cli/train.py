@@ -68,17 +68,28 @@ def parse_train_options(words: Sequence[str]) -> argparse.Namespace | None:
 
 
 def run_train_command(options: argparse.Namespace) -> int:
-    """Train, and return the exit status."""
+    """Train, and return the exit status.
+
+    Raises:
+        ValueError: several processes, and data from a pipe; see also `train_on_user_data`.
+    """
     from ctxzoo.runs.own_data import train_on_user_data
     from ctxzoo.training.interrupted import TrainingInterrupted
+    from ctxzoo.training.process_group import is_first_process
+    from ctxzoo.training.trainer import count_processes
 
     if not options.debug:
         from ctxzoo.training.libraries import silence_lightning
 
         silence_lightning()
+    line = options.line.replace_files(options)
+    processes = count_processes(line.experiment.build_trainer_settings())
+    if processes > 1 and line != options.line:
+        raise ValueError(f"data from a pipe, which one of the {processes} processes would empty; write it into a file")
     try:
-        train_on_user_data(options.problem, options.line.replace_files(options))
+        train_on_user_data(options.problem, line)
     except (TrainingInterrupted, KeyboardInterrupt):
-        print(f"ctxzoo: {STOPPED}", file=sys.stderr)
+        if is_first_process(processes):
+            print(f"ctxzoo: {STOPPED}", file=sys.stderr)
         return INTERRUPTED
     return 0

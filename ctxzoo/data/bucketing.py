@@ -113,7 +113,12 @@ class BucketSampler(ResumableSampler[list[int]]):
         yield from batches[self.skip :]
 
     def check_number_of_processes(self, number: int) -> None:
-        """Raise ValueError if there are too few rows or batches to give each process one."""
+        """Raise ValueError if there are too few rows or batches to give each process one.
+
+        With a rank and number of processes of its own, the number that divides the batches is that.
+        """
+        if self._fixed_place is not None:
+            number = self._fixed_place[1]
         units, unit = -(-len(self.lengths) // self.batch_size), "batches"
         if not self.shuffle:
             units, unit = len(self.lengths), "rows"

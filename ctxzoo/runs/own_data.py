@@ -17,6 +17,7 @@ import torch
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
 import ctxzoo
+from ctxzoo.data.bucketing import disable_distributed_sharding
 from ctxzoo.data.files import check_folder_is_writable
 from ctxzoo.data.notices import format_error_on_one_line
 from ctxzoo.data.own_splits import OwnSplits, write_own_splits
@@ -41,7 +42,9 @@ from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.runs.tuning import Search, Trial, search_run
 from ctxzoo.training.arguments import POSITIVE, Args, number_field
 from ctxzoo.training.libraries import check_optuna
+from ctxzoo.training.process_group import is_first_process, silence_other_processes
 from ctxzoo.training.task import NonFiniteLossError
+from ctxzoo.training.trainer import count_processes
 from ctxzoo.version import version
 
 PACKAGE = Path(ctxzoo.__file__).parent
@@ -192,6 +195,13 @@ def train_on_user_data(problem: Problem, line: CommandLine) -> Trained:
         ImportError: what a search needs is not installed.
         TrainingInterrupted: Ctrl-C; what is finished is kept, and `resume` goes on.
     """
+    processes = count_processes(line.experiment.build_trainer_settings())
+    with silence_other_processes(processes):
+        return _train_and_print(problem, line, processes)
+
+
+def _train_and_print(problem: Problem, line: CommandLine, processes: int) -> Trained:
+    """Do what `train_on_user_data` does; of several processes the first alone compares with baselines."""
     user_args: OwnArgs = line.several[OWN]
     if user_args.tune is not None:
         check_optuna()
@@ -230,15 +240,18 @@ def train_on_user_data(problem: Problem, line: CommandLine) -> Trained:
         raise ValueError(str(error)) from error
     except MisconfigurationException as error:
         raise ValueError(f"{error} Choose another --accelerator, --devices or --precision") from error
+    if not is_first_process(processes):
+        return Trained(run.checkpoint, result)
     predicted = problem.format_predict_arguments(run.checkpoint, splits.folder / "test.parquet")
-    print_results(
-        problem,
-        run,
-        result,
-        predicted,
-        describe_baselines(problem, run.experiment, result),
-        is_new=finished_result is None,
-    )
+    with disable_distributed_sharding():
+        print_results(
+            problem,
+            run,
+            result,
+            predicted,
+            describe_baselines(problem, run.experiment, result),
+            is_new=finished_result is None,
+        )
     if finished_result is None and previous is not None:
         print(format_comparison_with_previous(problem, run, result, *previous))
     return Trained(run.checkpoint, result)

@@ -328,7 +328,15 @@ class Problem(ABC):
         """Return the scores of each example for the result file, see `RunResult`; none by default."""
         return {}
 
-    def finish(self, run: ExperimentRun, task: Any, data: Any, trainer: Any, scores: dict[str, Any]) -> None:
+    def finish(
+        self,
+        run: ExperimentRun,
+        task: Any,
+        data: Any,
+        trainer: Any,
+        scores: dict[str, Any],
+        per_example: dict[str, list[float]],
+    ) -> None:
         """Write the checkpoint folder of the best weights, and the result file.
 
         Args:
@@ -336,10 +344,10 @@ class Problem(ABC):
             task, data: LightningModule with the best weights, and DataModule.
             trainer: Lightning Trainer of the run.
             scores: Metric values by name, for each split name.
+            per_example: What `collect_scores_per_example` gave.
         """
         from ctxzoo.runs.finish import finish_run
 
-        per_example = self.collect_scores_per_example(task, data, tuple(scores))
         finish_run(task, data, trainer, scores, run, per_example)
 
     def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:

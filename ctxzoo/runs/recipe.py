@@ -17,6 +17,8 @@ from ctxzoo.runs.problem import Problem
 from ctxzoo.training.arguments import Args
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.libraries import check_wandb, silence_lightning
+from ctxzoo.training.process_group import silence_other_processes
+from ctxzoo.training.trainer import count_processes
 
 Settings = TypeVar("Settings", bound=Args)
 STOPPED = "stopped; --resume keeps what is finished and goes on with the rest"
@@ -76,7 +78,8 @@ class Study:
         if not sys.stdout.isatty():  # into a file or a pipe, what a person can read
             silence_lightning()
             experiment = experiment.copy_with(progress=experiment.run.progress and "progress" in line.typed)
-        self.main(experiment.copy_with(commit=git_commit()), **line.several)
+        with silence_other_processes(count_processes(experiment.build_trainer_settings())):
+            self.main(experiment.copy_with(commit=git_commit()), **line.several)
 
 
 def run_study(study: Study, description: str | None) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import lightning
 
+from ctxzoo.data.bucketing import disable_distributed_sharding
 from ctxzoo.data.files import write_atomically
 from ctxzoo.hub.card import CardOptions
 from ctxzoo.hub.task_card import TaskCard
@@ -140,7 +141,9 @@ class ExperimentRun(Run):
         trainer.fit(task, data, ckpt_path=last if go_on else None, weights_only=True if go_on else None)
         task.load_weights(best)
         scores = self.score(task, data, scored)
-        run_in_first_process(lambda: self.finish(task, data, trainer, scores))
+        with disable_distributed_sharding():  # a Trainer that scores works in all processes or in none
+            per_example = self.problem.collect_scores_per_example(task, data, tuple(scores))
+        run_in_first_process(lambda: self.finish(task, data, trainer, scores, per_example))
 
     def copy_without_progress_bar(self) -> ExperimentRun:
         """Return a copy of the run that shows no progress bar but reports the settings as typed."""
@@ -159,6 +162,13 @@ class ExperimentRun(Run):
         """Return the scores of each of the splits, by split and metric name."""
         return self.problem.score(self.experiment, task, data, splits)
 
-    def finish(self, task: Any, data: Any, trainer: lightning.Trainer, scores: dict[str, dict[str, float]]) -> None:
+    def finish(
+        self,
+        task: Any,
+        data: Any,
+        trainer: lightning.Trainer,
+        scores: dict[str, dict[str, float]],
+        per_example: dict[str, list[float]],
+    ) -> None:
         """Let the problem write the checkpoint folder and the result file."""
-        self.problem.finish(self, task, data, trainer, scores)
+        self.problem.finish(self, task, data, trainer, scores, per_example)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol
+
+from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
 from ctxzoo.data.files import check_folder_is_writable
 from ctxzoo.data.notices import format_count, format_error_on_one_line
@@ -19,6 +21,7 @@ from ctxzoo.runs.run import Run, execute
 from ctxzoo.runs.spaces import Between, Space, count_combinations, widen_space
 from ctxzoo.training.callbacks import stop_training_by_judge
 from ctxzoo.training.interrupted import TrainingPruned
+from ctxzoo.training.process_group import broadcast_from_first_process, run_in_first_process
 from ctxzoo.training.task import NonFiniteLossError
 
 TUNED = "tuned"
@@ -145,11 +148,15 @@ def search_run(search: Search, *, minutes: float, seed: int, resume: bool, tell:
     kept_trial = Trial(name=TUNED, minutes=minutes, score="test")
     run = search.build_run(best.settings, kept_trial)
     if run.read_finished_result() is None and best_trial_run.folder.is_dir():
-        shutil.rmtree(run.folder, ignore_errors=True)
-        shutil.copytree(best_trial_run.folder, run.folder)
+        run_in_first_process(lambda: _replace_by_copy(run.folder, best_trial_run.folder))
         # It is trained already; no epoch is to follow where the budget ended it.
         run = search.build_run(best.settings, replace(kept_trial, minutes=0.0))
     return run
+
+
+def _replace_by_copy(folder: Path, source: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(source, folder)
 
 
 def run_trials(search: Search, *, minutes: float, seed: int, resume: bool) -> Iterator[EndedTrial]:
@@ -162,7 +169,8 @@ def run_trials(search: Search, *, minutes: float, seed: int, resume: bool) -> It
     for ended_trial in study.list_ended_trials():
         yield ended_trial
         spent, number = spent + ended_trial.seconds, ended_trial.number + 1
-    while not number or budget - spent >= WORTH_IT * spent / number:
+    # The clocks of processes that train together differ.
+    while not number or broadcast_from_first_process(budget - spent >= WORTH_IT * spent / number):
         optuna_trial = study.draw_trial(number)
         if optuna_trial is None:
             return
@@ -227,8 +235,8 @@ class Study:
         self.every = -(-epochs // REPORTS)
         run = search.build_run(search.start, Trial(name="trials", minutes=minutes))
         # Of several processes that train together each draws by itself, and the same.
-        process = os.environ.get("LOCAL_RANK", "0")
-        suffix = ".journal" if process == "0" else f"-{process}.journal"
+        process = rank_zero_only.rank
+        suffix = f"-{process}.journal" if process else ".journal"
         self.file = run.folder.with_name(run.folder.name + suffix)
         check_folder_is_writable(self.file.parent)
         if not resume:

@@ -321,12 +321,16 @@ def _find_csv_loggers(trainer: Any) -> list[Any]:
 
 
 class StopOnInterrupt(lightning.Callback):
-    """First SIGINT or SIGTERM: finish the step, write `checkpoint`, raise `TrainingInterrupted`; a second acts at once.
+    """First of `SIGNALS`: finish the step, write `checkpoint`, raise `TrainingInterrupted`; a second acts at once.
 
     After the last batch of an epoch its validation is finished too, and `ResumeCheckpoint` writes what is left. Leaving
     by an exception, not by `trainer.should_stop`, keeps Lightning from counting an open epoch as done: a resumed run
-    would begin the next one. Belongs behind every callback that changes state at the end of a batch.
+    would begin the next one. Belongs behind every callback that changes state at the end of a batch. SIGUSR1 is what
+    SLURM is often told to send before the time of a job is over; Lightning would write a checkpoint of its own then,
+    into the current folder, which a later training there would take for its own.
     """
+
+    SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGUSR1") if hasattr(signal, name))
 
     def __init__(self, checkpoint: Path) -> None:
         self.checkpoint = checkpoint
@@ -338,7 +342,7 @@ class StopOnInterrupt(lightning.Callback):
         self._asked = self.stops = False
         if threading.current_thread() is not threading.main_thread():
             return  # only the main thread may set handlers
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in self.SIGNALS:
             self._handlers[number] = signal.signal(number, self._request_stop)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:

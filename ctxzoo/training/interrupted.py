@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class TrainingInterrupted(Exception):  # noqa: N818 (not an error: the user requested it)
-    """Ctrl-C or SIGTERM ended the training; the message says how to go on."""
+    """Ctrl-C, SIGTERM or SIGUSR1 ended the training; the message says how to go on."""
 
 
 class TrainingPruned(Exception):  # noqa: N818 (not an error: a search requested it)

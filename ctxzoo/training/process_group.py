@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import torch.distributed
+from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
 from ctxzoo.data.bucketing import disable_distributed_sharding
+from ctxzoo.data.reading_notes import get_reading_notes
+
+Value = TypeVar("Value")
 
 
 @cache  # once for a program
@@ -36,7 +42,6 @@ def run_in_first_process(work: Callable[[], object]) -> None:
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
         work()
         return
-    reasons: list[str | None] = [None]
     failed: Exception | None = None
     if torch.distributed.get_rank() == 0:
         try:
@@ -44,12 +49,36 @@ def run_in_first_process(work: Callable[[], object]) -> None:
                 work()
         except Exception as error:
             failed = error
-            reasons = [f"{type(error).__name__}: {error}"]
-    torch.distributed.broadcast_object_list(reasons, src=0)
+    reason = broadcast_from_first_process(failed and f"{type(failed).__name__}: {failed}")
     if failed is not None:
         raise failed
-    if reasons[0] is not None:
-        raise OSError(f"the first process could not finish: {reasons[0]}")
+    if reason is not None:
+        raise OSError(f"the first process could not finish: {reason}")
+
+
+def is_first_process(processes: int) -> bool:
+    """Return whether this process is the first of so many that train together, before and after they are a group."""
+    return processes == 1 or int(rank_zero_only.rank) == 0
+
+
+def broadcast_from_first_process(value: Value) -> Value:
+    """Return the value that the first of several training processes has, which must be picklable."""
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        return value
+    values = [value]
+    torch.distributed.broadcast_object_list(values, src=0)
+    return values[0]
+
+
+@contextmanager
+def silence_other_processes(processes: int) -> Iterator[None]:
+    """Within this context let only the first of so many training processes print, and show what readers noted."""
+    if is_first_process(processes):
+        yield
+        return
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+        yield
+    get_reading_notes().format_new_lines()  # counts them as shown
 
 
 def check_batches_for_processes(data: Any, splits: Sequence[str], processes: int) -> None:

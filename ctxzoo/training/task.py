@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import lightning
 import torch
 from lightning.pytorch.trainer.states import TrainerFn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
+from torchmetrics import Metric
 from transformers import AutoConfig, PreTrainedModel
 
 from ctxzoo.data.files import refuse_missing_path
@@ -23,6 +24,8 @@ from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.registration import ARCHITECTURES, MODEL_TYPE_PREFIX
 from ctxzoo.training.callbacks import explain_unreadable_checkpoint
 from ctxzoo.training.optimizers import OptimizerArgs, build_optimizer
+
+AnyScores = TypeVar("AnyScores", bound="Scores")
 
 STAGES = ("validation", "test")
 NOT_INPUTS = ("row",)
@@ -78,6 +81,17 @@ class Scores(torch.nn.Module):
         with torch.inference_mode(False):
             for metric in self.children():
                 metric.reset()  # type: ignore[operator]
+
+    def keep_local(self: AnyScores) -> AnyScores:
+        """Let no metric gather scores of other processes, where this one scores all rows by itself; return self."""
+        for metric in self.modules():
+            if isinstance(metric, Metric):
+                metric.distributed_available_fn = _return_false
+        return self
+
+
+def _return_false() -> bool:
+    return False
 
 
 class ZooTask(lightning.LightningModule, ABC):

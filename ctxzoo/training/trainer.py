@@ -14,6 +14,7 @@ from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, Timer
 from lightning.pytorch.callbacks.progress import TQDMProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger
 
+from ctxzoo.data.bucketing import disable_distributed_sharding
 from ctxzoo.data.files import check_folder_is_writable
 from ctxzoo.data.notices import print_once
 from ctxzoo.training.allocator import KeepFreedMemory
@@ -86,7 +87,8 @@ class TrainerSettings:
             data: DataModule after its `setup`.
             processes: Number of processes that train together.
         """
-        batches = len(data.train_dataloader()) // processes
+        with disable_distributed_sharding():  # else a second training in one program would divide twice
+            batches = len(data.train_dataloader()) // processes
         limit = self.limit_train_batches
         return self.epochs * (batches if limit is None else min(limit, batches))
 
@@ -146,6 +148,7 @@ def build_trainer(
     if settings.progress:
         callbacks.append(TQDMProgressBar(refresh_rate=10))
     return lightning.Trainer(
+        default_root_dir=folder,  # in a job of SLURM, checkpoints of others are looked for there
         max_epochs=settings.epochs,
         max_steps=settings.max_steps,
         precision=choose_precision(settings.precision, settings.accelerator),  # type: ignore[arg-type, unused-ignore]

@@ -145,6 +145,10 @@ def test_too_many_processes_are_refused_with_what_to_do():
         len(few)
 
 
+def test_what_every_process_reads_whole_is_enough_for_any_number():
+    sampler(LENGTHS[:1], shuffle=False, rank=0, world_size=1).check_number_of_processes(7)
+
+
 def test_processes_are_those_of_the_moment_an_epoch_begins(monkeypatch):
     early = sampler(shuffle=False)  # a user's loader, from before there is a group
     assert len(list(early)) == 63

@@ -101,3 +101,10 @@ def test_training_and_scoring_read_a_pipe_as_the_file_or_ask_what_it_is(
     with piped(tmp_path / "64", content) as pipe:
         assert main([*score, pipe, "--format", "csv"]) == 0
     assert capsys.readouterr().out.partition("metric")[2] == scores
+
+
+def test_several_processes_cannot_share_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with piped(tmp_path / "63", b"text,label\na,b\n") as pipe:
+        words = ["train", "text-classification", "--data", pipe, "--format", "csv", "--output_dir", str(tmp_path)]
+        assert main([*words, "--accelerator", "cpu", "--devices", "2"]) == 2
+    assert "data from a pipe, which one of the 2 processes would empty" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from typing import Any
 
 import optuna
 import pytest
+from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
 from ctxzoo.cli.main import main
 from ctxzoo.models.registration import ARCHITECTURES
@@ -255,8 +256,8 @@ def test_each_of_several_processes_draws_the_same_and_keeps_a_journal_of_its_own
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     search, found = search_for(tmp_path, RATES), []
-    for process in ("0", "1"):
-        monkeypatch.setenv("LOCAL_RANK", process)
+    for process in range(2):
+        monkeypatch.setattr(rank_zero_only, "rank", process)
         found.append(drawn(search, 0, 3))
     assert found[0] == found[1]
     assert len(list(tmp_path.rglob("*.journal"))) == 2

@@ -22,21 +22,22 @@ from tests.support.tiny_corpus import tiny_corpus
 
 SPECIAL = 2
 WORDS = 16
+MANY_WORDS = 2000  # of the training in several processes: its steps read far fewer
 BATCH_SIZE = 40
 
 
-def pairs_corpus(lines: int = 120) -> Corpus:
-    """Words of 0..11, each followed by one of 12..15 that it decides."""
+def pairs_corpus(lines: int = 120, words: int = WORDS) -> Corpus:
+    """Words of 0..11, each followed by one of 12..15 that it decides; the others are noise."""
     draw = random.Random(0)
     firsts = [draw.choices(range(12), k=draw.randrange(1, 7)) for _ in range(lines)]
-    return tiny_corpus([[word for first in line for word in (first, 12 + first % 4)] for line in firsts], WORDS)
+    return tiny_corpus([[word for first in line for word in (first, 12 + first % 4)] for line in firsts], words)
 
 
-def model_of(**config: Any) -> WordEmbeddingForMaskedLM:
+def model_of(words: int = WORDS, **config: Any) -> WordEmbeddingForMaskedLM:
     """Return a model as it starts; d = 8, b = 2 by default."""
     torch.manual_seed(0)
     sizes = {"word_dim": 8, "window": 2, "num_special_tokens": SPECIAL, **config}
-    return WordEmbeddingForMaskedLM(WordEmbeddingConfig(vocab_size=WORDS + SPECIAL, **sizes))
+    return WordEmbeddingForMaskedLM(WordEmbeddingConfig(vocab_size=words + SPECIAL, **sizes))
 
 
 def settings(architecture: str = "attention_cbow", **changes: Any) -> WordEmbeddingTraining:
@@ -56,8 +57,13 @@ def trainer_of(
     return TorchEmbeddingTrainer(model or model_of(), corpus or pairs_corpus(), training or settings(), **given)
 
 
+def trainer_of_many_words(folder: Path, **options: Any) -> TorchEmbeddingTrainer:
+    return trainer_of(folder, settings(epochs=2), model_of(MANY_WORDS), pairs_corpus(words=MANY_WORDS), **options)
+
+
 def train_together(folder: Path, devices: int) -> None:
     read: list[list[int]] = []
+    sent: list[int] = []
     make = WindowBatches.__getitem__
 
     def noted(self: WindowBatches, block: Any) -> Any:
@@ -65,11 +71,23 @@ def train_together(folder: Path, devices: int) -> None:
         return make(self, block)
 
     WindowBatches.__getitem__ = noted  # type: ignore[method-assign]
+
+    def note_sent(send: Any, sends: int) -> Any:
+        """Let a collective note the numbers of its argument at `sends`, which goes to the other processes."""
+
+        def noted_send(*arguments: Any, **options: Any) -> Any:
+            sent.append(arguments[sends].numel())
+            return send(*arguments, **options)
+
+        return noted_send
+
+    torch.distributed.all_gather = note_sent(torch.distributed.all_gather, 1)
+    torch.distributed.all_reduce = note_sent(torch.distributed.all_reduce, 0)
     torch.set_num_threads(1)
-    trainer = trainer_of(folder / "run", settings(epochs=2), devices=devices)
+    trainer = trainer_of_many_words(folder / "run", devices=devices)
     reached = trainer.fit()
     rank = torch.distributed.get_rank() if torch.distributed.is_initialized() else 0
-    outcome = {"weights": trainer.model.state_dict(), "read": read, "losses": reached.epoch_losses}
+    outcome = {"weights": trainer.model.state_dict(), "read": read, "sent": sent, "losses": reached.epoch_losses}
     torch.save(outcome, folder / f"process{rank}.pt")
 
 

@@ -84,6 +84,7 @@ def test_more_steps_than_asked_for_at_first(whole, tmp_path):
         (signal.SIGINT, "step", 3),
         pytest.param(signal.SIGTERM, "step", 7, marks=pytest.mark.slow),
         (signal.SIGINT, "step", 5),
+        (signal.SIGUSR1, "step", 4),
         (signal.SIGTERM, "validation", 10),
         (signal.SIGINT, "step", 15),
     ],

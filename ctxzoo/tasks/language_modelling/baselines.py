@@ -179,7 +179,7 @@ def fit_baseline(name: str, data: LanguageModellingDataModule) -> KneserNey:
 
 def score_baseline(model: KneserNey, stream: TokenStream) -> dict[str, float]:
     """Return the scores of `LanguageModellingScores` over a split."""
-    scores = LanguageModellingScores()
+    scores = LanguageModellingScores().keep_local()
     losses = torch.from_numpy(-np.log(model.compute_probabilities(stream.tokens)))
     scores.update(losses, torch.from_numpy(stream.tokens == stream.unknown_id))
     return scores.compute()

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.distributed
 from torch.nn import functional as F
 from torchmetrics import MeanMetric
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
+from ctxzoo.data.bucketing import get_rank_and_world_size
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule
 from ctxzoo.training.optimizers import OptimizerArgs
@@ -19,7 +21,7 @@ from ctxzoo.training.scoring import build_scoring_trainer, load_task, load_token
 from ctxzoo.training.task import Scores, ZooTask
 
 State = tuple[tuple[torch.Tensor, ...], ...]  # tensors of each layer, (B, ...) each
-CARRIED = "carried_state"  # in a Lightning checkpoint
+CARRIED = "carried_state"  # in a Lightning checkpoint, of the streams of all processes
 
 
 class LanguageModellingScores(Scores):
@@ -125,12 +127,14 @@ class LanguageModellingTask(ZooTask):
         return {"lines": batch["lines"], "nll": compute_token_losses(output.logits, batch["targets"])}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint[CARRIED] = self._carried.get("training")
+        state = self._carried.get("training")
+        checkpoint[CARRIED] = state and tuple(tuple(map(_all_gather_streams, layer)) for layer in state)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         state = checkpoint.get(CARRIED)
         if state is not None:
-            self._carried["training"] = state
+            rank, processes = get_rank_and_world_size()
+            self._carried["training"] = tuple(tuple(one.chunk(processes)[rank] for one in layer) for layer in state)
 
     def _run_model(self, batch: dict[str, torch.Tensor], state_name: str) -> Any:
         """Return the model's output for a window, and keep its recurrent state for the next window of this name."""
@@ -143,6 +147,16 @@ class LanguageModellingTask(ZooTask):
         output = self.model(input_ids=words, state=state, use_cache=True)
         self._carried[state_name] = tuple(tuple(one.detach() for one in layer) for layer in output.state)
         return output
+
+
+def _all_gather_streams(state: torch.Tensor) -> torch.Tensor:
+    """Return the state (B, ...) of the streams of all processes, (P × B, ...)."""
+    _, processes = get_rank_and_world_size()
+    if processes == 1:
+        return state
+    states = [torch.empty_like(state) for _ in range(processes)]
+    torch.distributed.all_gather(states, state.contiguous())
+    return torch.cat(states)
 
 
 @dataclass(frozen=True)

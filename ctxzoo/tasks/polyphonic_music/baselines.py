@@ -58,7 +58,7 @@ def select_baseline_logits(logits: Logits, roll: Roll) -> Logits:
 
 def score_baseline(logits: Logits, rolls: Rolls) -> dict[str, float]:
     """Return the scores of `MusicScores` over all pieces that have two steps or more."""
-    scores = MusicScores()
+    scores = MusicScores().keep_local()
     for piece in range(len(rolls)):
         roll = rolls.roll(piece)
         scores.update(torch.from_numpy(select_baseline_logits(logits, roll)), torch.from_numpy(roll[1:]).double())

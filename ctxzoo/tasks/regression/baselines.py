@@ -154,7 +154,7 @@ class BaselineRun(CountedRun):
             """Return the scores of the fitted model on a split, in units of the target."""
             rows = data.row_indices(split)
             predicted = model.predict(features[rows]) * data.scaling.scales[-1] + data.scaling.offsets[-1]
-            scores = RegressionScores()
+            scores = RegressionScores().keep_local()
             scores.update(torch.from_numpy(predicted), torch.from_numpy(data.targets[rows]))
             return scores.compute()
 

@@ -154,7 +154,7 @@ class CountedSessions(CountedRun):
             what = f"{variant}, scored on {format_count(len(ids), data.kind.several)}"
             remaining = RemainingTime(what, data.kind.several) if len(ids) >= MANY_SEQUENCES else None
             data_args: Any = self.experiment.data
-            found = self.scores_class(at=data_args.at)
+            found = self.scores_class(at=data_args.at).keep_local()
             scores = score_baseline(scorer, ids, found, remaining, data.get_first_targets(split))
             if not self.counts_unknown_as_misses:
                 return scores

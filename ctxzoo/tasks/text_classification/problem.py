@@ -404,7 +404,15 @@ class PretrainedEncoder(TextClassification):
         """Build the LightningModule with the untrained model, or the one to continue from."""
         return Classification.build_module(self, experiment, data, processes)
 
-    def finish(self, run: ExperimentRun, task: Any, data: Any, trainer: Any, scores: dict[str, Any]) -> None:
+    def finish(
+        self,
+        run: ExperimentRun,
+        task: Any,
+        data: Any,
+        trainer: Any,
+        scores: dict[str, Any],
+        per_example: dict[str, list[float]],
+    ) -> None:
         from ctxzoo.data.files import atomic_folder
         from ctxzoo.hub.checkpoint_folder import save_weights
         from ctxzoo.results.result import write_result_file

@@ -118,7 +118,7 @@ def count_baseline_parameters(baseline: str, data: VoteDataModule) -> int:
 
 def score_baseline(probabilities: Probabilities, cells: npt.NDArray[np.float32]) -> dict[str, float]:
     """Return the scores of probabilities of a yea against the votes of a split, both (bills, legislators)."""
-    scores = VoteScores()
+    scores = VoteScores().keep_local()
     scores.update(torch.logit(torch.from_numpy(np.array(probabilities))), torch.from_numpy(cells))
     return scores.compute()
 

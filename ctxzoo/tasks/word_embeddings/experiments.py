@@ -18,8 +18,8 @@ BY_CUSTOM = Customs._fields  # values that are customary for an architecture whe
 TINY_SIZES = {"word_dim": 8, "window": 2}
 TORCH_BATCH = 1024
 MIN_COUNT, SAMPLE_MIN_COUNT = 10, 2  # of the recipe; the paper's text is larger, and has 41
-# Values that nothing here reads: no score is taken before the end, and one machine trains.
-UNREAD = ("patience", "ema_decay", "gradient_clip", "monitor", "wandb", "num_nodes", "strategy")
+# Values that nothing here reads: no score is taken before the end.
+UNREAD = ("patience", "ema_decay", "gradient_clip", "monitor", "wandb")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -116,7 +116,15 @@ class WordEmbeddings(Problem, TaskCommands):
             return
         if not is_installed("numba"):
             raise ValueError(f"backend is 'numba', which is not installed: {INSTALL}, or take the backend torch")
-        for name, only in (("batch_size", (None,)), ("precision", ("32-true",)), ("accelerator", ("auto", "cpu"))):
+        of_loops: dict[str, tuple[Any, ...]] = {
+            "batch_size": (None,),
+            "precision": ("32-true",),
+            "accelerator": ("auto", "cpu"),
+            "devices": ("auto", "1"),
+            "num_nodes": (1,),
+            "strategy": ("auto",),
+        }
+        for name, only in of_loops.items():
             if values[name] not in only:
                 raise ValueError(
                     f"{name}={values[name]!r}: the compiled loops go word by word on the CPU, in 32 bits; leave it "

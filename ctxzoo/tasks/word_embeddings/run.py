@@ -31,7 +31,7 @@ from ctxzoo.tasks.word_embeddings.corpus_lines import TEXT, CorpusSource, refuse
 from ctxzoo.tasks.word_embeddings.evaluation import score_word_prediction
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.trainer_parts import EmbeddingProgress
-from ctxzoo.training.process_group import run_in_first_process
+from ctxzoo.training.process_group import is_first_process, run_in_first_process
 from ctxzoo.training.remaining_time import RemainingTime
 from ctxzoo.word_vectors.exchange import save_word2vec_text
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
@@ -62,7 +62,8 @@ def train_word_embeddings(run: ExperimentRun, scored_splits: Sequence[str], *, r
     corpus = load_experiment_corpus(experiment)
     tokenizer, model = build_tokenizer(experiment, corpus), build_model(experiment, corpus)
     name, progress = f"{experiment.model.variant}, seed {experiment.seed}", experiment.run.progress
-    with _show_progress(name, progress, tell_time=experiment.run.tell_time and not progress) as report:
+    has_bar = progress and is_first_process(experiment.trainer.world_size)
+    with _show_progress(name, has_bar, tell_time=experiment.run.tell_time and not progress) as report:
         reached = _build_trainer(experiment, model, corpus, run.folder, report).fit(resume=resume)
     run_in_first_process(lambda: _score_and_save(run, corpus, model, tokenizer, texts, reached))
 
@@ -144,6 +145,8 @@ def _build_trainer(
         num_workers=run.num_workers,
         accelerator=run.accelerator,
         devices=run.devices,
+        num_nodes=run.num_nodes,
+        strategy=run.strategy,
         precision=experiment.trainer.precision,
         report=report,
     )

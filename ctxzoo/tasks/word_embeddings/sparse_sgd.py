@@ -83,17 +83,22 @@ def all_reduce_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
             dist.all_reduce(gradient)
             continue
         gradient = gradient.coalesce()
-        indices = _all_gather_rows(gradient.indices().T.contiguous()).T
-        values = _all_gather_rows(gradient.values())
+        lengths = _all_gather_lengths(gradient.values())
+        indices = _all_gather_rows(gradient.indices().T.contiguous(), lengths).T
+        values = _all_gather_rows(gradient.values(), lengths)
         parameter.grad = torch.sparse_coo_tensor(indices, values, gradient.shape, check_invariants=False)
 
 
-def _all_gather_rows(rows: torch.Tensor) -> torch.Tensor:
-    """Return the rows (n, ...) of all processes in one tensor; n may differ between processes."""
+def _all_gather_lengths(rows: torch.Tensor) -> list[int]:
+    """Return the number of rows in each process."""
     number = torch.tensor(len(rows), device=rows.device)
     numbers = [torch.zeros_like(number) for _ in range(dist.get_world_size())]
     dist.all_gather(numbers, number)
-    lengths = [int(rows_of_process) for rows_of_process in numbers]
+    return [int(rows_of_process) for rows_of_process in numbers]
+
+
+def _all_gather_rows(rows: torch.Tensor, lengths: list[int]) -> torch.Tensor:
+    """Return the rows (n, ...) of all processes in one tensor, from the number in each."""
     # Collectives need the same shape from all.
     padded = rows.new_zeros(max(lengths), *rows.shape[1:])
     padded[: len(rows)] = rows

@@ -40,7 +40,8 @@ class TorchEmbeddingTrainer:
         folder: Folder into which checkpoints and logs are written.
         batch_size, num_workers: Text words in a batch of each process, and number of its worker processes, as in
             `WindowDataModule`; gradients are summed over processes.
-        accelerator, devices: Kind and number of devices, as Lightning's Trainer takes them.
+        accelerator, devices, num_nodes, strategy: Kind and number of devices, number of machines, and distributed
+            strategy, as Lightning's Trainer takes them.
         precision: Precision of training, "32-true" or "bf16-mixed".
         report: Function called with the progress about twice a second and after each pass.
 
@@ -60,6 +61,8 @@ class TorchEmbeddingTrainer:
         num_workers: int = 0,
         accelerator: str = "auto",
         devices: int | str = 1,
+        num_nodes: int = 1,
+        strategy: str = "auto",
         precision: str = "32-true",
         report: Report | None = None,
     ) -> None:
@@ -92,6 +95,8 @@ class TorchEmbeddingTrainer:
             seed=training.seed,
             accelerator=accelerator,
             devices=devices,
+            num_nodes=num_nodes,
+            strategy=strategy,
             tensorboard=False,
             progress=False,
         )

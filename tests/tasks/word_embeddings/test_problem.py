@@ -70,6 +70,8 @@ def test_numba_that_is_asked_for_and_missing_names_the_extra() -> None:
             {"backend": "numba", "accelerator": "gpu"},
             "accelerator='gpu': the compiled loops go word by word on the",
         ),
+        ({"devices": "2"}, "devices='2': the compiled loops go word by word on the CPU"),
+        ({"backend": "numba", "num_nodes": 2}, "num_nodes=2: the compiled loops go word by word on the CPU"),
         ({"precision": "bf16-mixed"}, "precision='bf16-mixed': the compiled loops go word by word on the CPU"),
         (
             {"batch_size": 9},

@@ -19,7 +19,7 @@ from ctxzoo.tasks.word_embeddings.task import LONGEST_STEP
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.trainer import LAST
 from tests.support.subprocesses import REPOSITORY_ROOT
-from tests.support.torch_embedding_runs import model_of, settings, trainer_of
+from tests.support.torch_embedding_runs import model_of, settings, trainer_of, trainer_of_many_words
 
 
 @pytest.fixture(autouse=True)
@@ -143,7 +143,7 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_two_processes_read_sentences_of_their_own(together: list[dict[str, Any]], tmp_path: Path) -> None:
-    data = trainer_of(tmp_path).data
+    data = trainer_of_many_words(tmp_path).data
     steps = len(SentenceSampler(120, data.block_size, seed=0, world_size=2))
     for epoch in range(2):
         blocks = [one["read"][epoch * steps : (epoch + 1) * steps] for one in together]
@@ -155,27 +155,34 @@ def test_two_processes_read_sentences_of_their_own(together: list[dict[str, Any]
 
 
 @pytest.mark.slow
-def test_two_processes_end_with_the_weights_of_one_that_sums_their_batches(
+def test_two_processes_end_with_the_weights_of_one_that_reads_both_batches_at_once(
     together: list[dict[str, Any]], tmp_path: Path
 ) -> None:
+    """That one computes in float64."""
     assert differing(together[0]["weights"], together[1]["weights"]) == []
     assert together[0]["losses"] == together[1]["losses"]
 
-    training = settings(epochs=2)
-    trainer = trainer_of(tmp_path, training)
-    model, data = trainer.model, trainer.data
+    trainer = trainer_of_many_words(tmp_path)
+    model, data, training = trainer.model.double(), trainer.data, settings(epochs=2)
     samplers = [SentenceSampler(120, data.block_size, seed=0, rank=rank, world_size=2) for rank in range(2)]
     optimizer = RowLimitedSGD(model.parameters(), lr=0.0, longest_step=LONGEST_STEP)
-    blocks: list[tuple[Any, ...]] = []
+    pairs: list[tuple[Any, ...]] = []
     for epoch in range(2):
         for sampler in samplers:
             sampler.set_epoch(epoch)
-        blocks += zip(*samplers, strict=True)
-    for step, pair in enumerate(blocks):
-        optimizer.param_groups[0]["lr"] = training.learning_rate_at(step / len(blocks))
+        pairs += zip(*samplers, strict=True)
+    for step, pair in enumerate(pairs):
+        optimizer.param_groups[0]["lr"] = training.learning_rate_at(step / len(pairs))
         optimizer.zero_grad()
-        for block in pair:
-            model.sampled_loss(**data.batches[block]).sum().backward()
+        first, second = (data.batches[block] for block in pair)
+        model.sampled_loss(**{name: torch.cat([first[name], second[name]]) for name in first}).sum().backward()
         optimizer.step()
     for name, value in model.state_dict().items():
-        assert torch.allclose(together[0]["weights"][name], value, atol=1e-5), name
+        assert torch.allclose(together[0]["weights"][name].double(), value, atol=1e-6), name
+
+
+@pytest.mark.slow
+def test_processes_send_the_rows_that_a_step_reads(together: list[dict[str, Any]]) -> None:
+    table = together[0]["weights"]["output_vectors"]
+    # Of 40 words, their contexts and 3 noise words each, however often they occur.
+    assert max(max(of_process["sent"]) for of_process in together) < table.numel() / 8
