@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ctxzoo.data.bucketing import POOL_BATCHES, ResumableLoader, build_bucket_loader
 from ctxzoo.data.checked_data import Checked, CheckedDataModule
+from ctxzoo.data.formats import Rows
 from ctxzoo.data.training_stream import SHUFFLE_BUFFER, RowPools, build_stream_loader
 
 
@@ -59,8 +60,8 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
             ValueError: there is no such split.
         """
 
-    def build_stream_batches(self, rows: pa.Table) -> Any:
-        """Return streamed training rows as a dataset like that of `batches`, in which they are numbered from 0.
+    def build_stream_batches(self, rows: pa.Table) -> tuple[Any, Rows]:
+        """Return streamed training rows as a dataset like that of `batches`, and which rows it has.
 
         A subclass that streams says how.
         """
@@ -70,7 +71,7 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
         if not self.streaming:
             return self._build_loader("train", training=True)
         pools = RowPools(
-            self.stream,
+            self.training_stream,
             self.build_stream_batches,
             batch_size=self.batch_size,
             shuffle_buffer=self.shuffle_buffer,

@@ -68,7 +68,7 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
         self._checked: Checked | None = None
 
     @property
-    def stream(self) -> TrainingStream:
+    def training_stream(self) -> TrainingStream:
         """The training rows on the disk, where they are streamed; after `prepare_data` or `setup`."""
         assert self._stream is not None, "call setup() first, of data with streaming=True"
         return self._stream
@@ -145,7 +145,7 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
     def content_hashes(self) -> dict[str, str]:
         """Return the content hash of everything that is read, by name, for results files."""
         hashes = dict(self.load_checked_data().fingerprint)
-        return {**hashes, "train": self.stream.facts.fingerprint} if self.streaming else hashes
+        return {**hashes, "train": self.training_stream.facts.fingerprint} if self.streaming else hashes
 
     def prepare_data(self) -> None:
         """Read and check the dataset, once on each machine."""

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import torch
 from torch.utils.data import Dataset
@@ -154,8 +154,8 @@ class RowPools(StreamPools):
 
     Args:
         stream: Stream to read.
-        build_batches: Function from rows to a dataset of which `batches[rows]` is a batch with the numbers of these
-            rows as `row`, and `lengths()` the length of each row.
+        build_batches: Function from rows to those of them that are trained on, in a dataset of which `batches[numbers]`
+            is a batch and `lengths()` the length of each, and to their numbers among all rows.
         batch_size: Largest number of rows in a batch.
         shuffle_buffer: Number of rows in a pool, of whole blocks, about.
         seed: Seed of all random orders.
@@ -166,7 +166,7 @@ class RowPools(StreamPools):
     def __init__(
         self,
         stream: TrainingStream,
-        build_batches: Callable[[pa.Table], Any],
+        build_batches: Callable[[pa.Table], tuple[Any, Rows]],
         *,
         batch_size: int,
         shuffle_buffer: int,
@@ -198,15 +198,21 @@ class RowPools(StreamPools):
         table, numbers = self.stream.read_blocks(self.list_pools(place.epoch)[place.pool])
         generator = np.random.default_rng([self.seed, place.epoch, place.pool])
         order = generator.permutation(len(numbers))[place.rank :: place.world_size]
-        batches = self.build_batches(table.take(pa.array(order)))
+        batches, kept = self.build_batches(table.take(pa.array(order)))
+        count = self.count_batches(len(numbers), place.world_size)
+        if len(kept) < count:
+            raise ValueError(
+                f"of {len(order):,} rows that are read together {len(kept):,} can be trained on, too few for {count:,} "
+                "batches; most of them hold nothing that the model knows: take other data, or a model that knows it"
+            )
         by_length = np.argsort(-batches.lengths(), kind="stable")
-        parts = np.array_split(by_length, self.count_batches(len(numbers), place.world_size))
-        return _Pool(batches, [parts[one] for one in generator.permutation(len(parts))], numbers[order])
+        parts = np.array_split(by_length, count)
+        return _Pool(batches, [parts[one] for one in generator.permutation(count)], numbers[order[kept]])
 
 
 @dataclass(frozen=True)
 class _Pool:
-    """The batches of one pool: rows of each in `batches`, and the number of each of these rows in the stream."""
+    """The batches of one pool: the rows of `batches` in each, and the number of each of these rows in the stream."""
 
     batches: Any
     parts: Sequence[Rows]
@@ -214,7 +220,7 @@ class _Pool:
 
     def __getitem__(self, number: int) -> dict[str, torch.Tensor]:
         batch: Mapping[str, torch.Tensor] = self.batches[self.parts[number]]
-        return {**batch, "row": torch.from_numpy(self.numbers[batch["row"].numpy()])}
+        return {**batch, "row": torch.from_numpy(self.numbers[self.parts[number]])}
 
 
 class StreamBatches(Dataset[dict[str, torch.Tensor]]):
@@ -290,7 +296,5 @@ def build_stream_loader(pools: StreamPools, num_workers: int) -> ResumableLoader
 
 def count_names(names: pa.Array | pa.ChunkedArray) -> dict[str, int]:
     """Return how often each name stands in an array of names or of lists of names."""
-    flat = names.flatten() if pa.types.is_list(names.type) else names
-    flat = pa.chunked_array(flat) if isinstance(flat, list) else flat
-    counts: npt.NDArray[Any] = flat.value_counts()
-    return {one["values"]: one["counts"] for one in counts.to_pylist()}
+    flat = pc.list_flatten(names) if pa.types.is_list(names.type) else names
+    return {one["values"]: one["counts"] for one in flat.value_counts().to_pylist()}

@@ -72,7 +72,8 @@ class QuestionAnsweringTask(ZooTask):
 
     def describe_examples(self, rows: list[int]) -> str:
         """Describe rows of a batch for an error message."""
-        questions = rows if self.data is None else [self.data.texts("train")[row]["id"] for row in rows]
+        named = self.data is not None and not self.data.streaming  # streamed ones are known by their numbers
+        questions = rows if not named else [self.data.texts("train")[row]["id"] for row in rows]
         return f"questions of the batch: {questions}"
 
     def update_scores(self, scores: _Scores, batch: dict[str, torch.Tensor], split: str) -> None:

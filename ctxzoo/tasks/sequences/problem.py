@@ -64,7 +64,7 @@ class SequenceProblem(Problem, TaskCommands):
     """What both problems share; a subclass says with what."""
 
     data_args = SequenceData
-    joins_rows = True
+    joins_rows = streams = True
     ends: ClassVar[tuple[str, ...]]  # what stands behind the names of a history that is shown
 
     @property
@@ -136,6 +136,8 @@ class SequenceProblem(Problem, TaskCommands):
             **names,
             max_length=data.max_length,
             batch_size=data.batch_size,
+            streaming=data.streaming,
+            shuffle_buffer=data.shuffle_buffer,
             seed=experiment.seed,
         )
 

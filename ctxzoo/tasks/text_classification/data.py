@@ -426,11 +426,12 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         """Check the sample of train, and validation and test."""
         return check_texts(splits, origin={name: f"{self.dataset}, {name}" for name in splits})
 
-    def build_stream_batches(self, rows: pa.Table) -> TextBatches:
+    def build_stream_batches(self, rows: pa.Table) -> tuple[TextBatches, Rows]:
         """Return streamed texts as batches."""
         texts = encode_texts(self.tokenizer, rows.column("text").to_pylist(), self.max_length)
         labels = get_labels(build_labelled_texts(rows, self.label_names))
-        return TextBatches(texts, labels, np.arange(len(rows)), self.tokenizer.pad_token_id)
+        kept = np.arange(len(rows))
+        return TextBatches(texts, labels, kept, self.tokenizer.pad_token_id), kept
 
     def group_related_rows(self, checked: TextSplits) -> RowGroups:
         """Group the rows that must stay in one split."""

@@ -456,7 +456,9 @@ def has_written_lists(experiment: Experiment) -> bool:
     import pyarrow.parquet as pq
     import pyarrow.types as types
 
-    file = Path(experiment.source) / "train.parquet"
+    from ctxzoo.data.training_stream import SAMPLED, STREAM
+
+    file = Path(experiment.source) / (f"{STREAM}/{SAMPLED}" if experiment.data.streaming else "train.parquet")
     return file.is_file() and bool(types.is_list(pq.read_schema(file).field("label").type))
 
 
