@@ -248,9 +248,7 @@ def sort_split_names(splits: Iterable[str]) -> list[str]:
     return [name for name in SPLITS if name in set(splits)] + sorted(set(splits) - set(SPLITS))
 
 
-def find_files_of_splits(
-    folder: Path, kinds: Sequence[str], *, with_parquet: bool = False
-) -> dict[str, list[Path]]:
+def find_files_of_splits(folder: Path, kinds: Sequence[str], *, with_parquet: bool = False) -> dict[str, list[Path]]:
     """Return the files of each split in a folder that holds files of these kinds alone; else nothing.
 
     Folders with Parquet files are read by `datasets`, and so none of these unless `with_parquet`.

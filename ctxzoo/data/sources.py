@@ -145,7 +145,9 @@ def load_streams(name: str, data_dir: str | None = None) -> datasets.IterableDat
         return datasets.IterableDatasetDict(datasets.load_dataset(source, streaming=True))
     except (FileNotFoundError, ConnectionError) as error:
         is_folder = Path(source).is_dir()
-        message = _format_empty_folder_error(source) if is_folder else _format_unavailable_error(name, data_dir, str(error))
+        message = (
+            _format_empty_folder_error(source) if is_folder else _format_unavailable_error(name, data_dir, str(error))
+        )
         raise DatasetUnavailableError(message) from error
 
 

@@ -101,7 +101,7 @@ class StreamReader(ABC):
         """Return the label of each row, or the list of its labels or items; None: there is nothing to count."""
         return None
 
-    def check_names(self, location: str, names: Sequence[str]) -> None:
+    def check_names(self, location: str, names: Sequence[str]) -> None:  # noqa: B027  one with no names need not
         """Check all names of all splits, sorted, and record what is odd about them.
 
         Raises:
@@ -284,9 +284,7 @@ def write_stream(
         OSError: the folder cannot be written.
     """
     if "train" not in splits:
-        raise TextFormatError(
-            f"{name} has the splits {sorted(splits)}, none to train on; name data with a train split"
-        )
+        raise TextFormatError(f"{name} has the splits {sorted(splits)}, none to train on; name data with a train split")
     (folder / STREAM).mkdir()
     notes, writer = ReadingNotes(), _BlockWriter(reader, folder, block)
     held = {split: _SmallestKeys(MOST_HELD_OUT) for split in SPLITS[1:] if split in splits}

@@ -161,9 +161,7 @@ class Problem(ABC):
         from ctxzoo.hub.card_facts import check_architecture
 
         if experiment.data.streaming and not self.streams:
-            raise ValueError(
-                f"streaming=True: {self.title} reads all rows at once; leave it out, or take fewer rows"
-            )
+            raise ValueError(f"streaming=True: {self.title} reads all rows at once; leave it out, or take fewer rows")
         model = experiment.model
         check_architecture(model.architecture)
         variants = self.get_variants(model.architecture)

@@ -61,12 +61,14 @@ class SequenceStreamReader(StreamReader):
         what = f"rows with one of the {self.kind.things} alone, in which nothing is predicted"
         record_note(location, what, int((lengths == 1).sum()))
         is_whole = (lengths > first) & (lengths <= self.max_length + 1)
-        long = rows.filter(pa.array((lengths > first) & ~is_whole)).to_pylist()
-        pieces = [
-            {**{name: row[name][start:end] for name in self.kind.columns}, FIRST_TARGET: max(1, row[FIRST_TARGET] - start)}
-            for row in long
-            for start, end in list_pieces(len(row[self.kind.columns[0]]), row[FIRST_TARGET], self.max_length)
-        ]
+        is_long = (lengths > first) & ~is_whole
+        cut = f"{self.kind.several} of more than {self.max_length + 1} {self.kind.things}, read in pieces"
+        record_note(location, f"{cut}, each counted as one of train", int(is_long.sum()))
+        pieces = []
+        for row in rows.filter(pa.array(is_long)).to_pylist():
+            for start, end in list_pieces(len(row[self.kind.columns[0]]), row[FIRST_TARGET], self.max_length):
+                lists = {name: row[name][start:end] for name in self.kind.columns}
+                pieces.append({**lists, FIRST_TARGET: max(1, row[FIRST_TARGET] - start)})
         whole = rows.filter(pa.array(is_whole))
         return pa.concat_tables([whole, pa.Table.from_pylist(pieces, whole.schema)])
 
