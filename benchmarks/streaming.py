@@ -118,7 +118,9 @@ def measure_training(folder: Path, problem: str, mode: str, number: int, steps: 
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise RuntimeError(f"{problem}, {mode}, {number} rows ended with {process.returncode}: {''.join(printed[-20:])}")
+        raise RuntimeError(
+            f"{problem}, {mode}, {number} rows ended with {process.returncode}: {''.join(printed[-20:])}"
+        )
     (file,) = (output / "runs" / "results").rglob("*.json")
     metrics = read_result(file).metrics
     return {
@@ -215,7 +217,15 @@ def _join_words(numbers: np.ndarray) -> pa.Array:
 
 def format_streaming_table(rows: list[dict[str, str]]) -> str:
     """Return the picture and the Markdown table of memory and seconds by the number of rows."""
-    headings = ["problem", "training rows", "rows", "memory, MB", "rows on the disk, MB", "s before training", "s in all"]
+    headings = [
+        "problem",
+        "training rows",
+        "rows",
+        "memory, MB",
+        "rows on the disk, MB",
+        "s before training",
+        "s in all",
+    ]
     table = format_markdown_table(
         [*headings, "validation"],
         [

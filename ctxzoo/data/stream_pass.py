@@ -287,68 +287,27 @@ def write_stream(
         raise TextFormatError(f"{name} has the splits {sorted(splits)}, none to train on; name data with a train split")
     (folder / STREAM).mkdir()
     notes, writer = ReadingNotes(), _BlockWriter(reader, folder, block)
-    held = {split: _SmallestKeys(MOST_HELD_OUT) for split in SPLITS[1:] if split in splits}
-    for split, reservoir in held.items():
-        dropped = sum(len(reservoir.add(rows, reader.hash_rows(rows))) for rows in _check(reader, splits[split], notes))
-        dropped += len(reservoir.shrink())
-        change = f"{reader.unit} of {split} beyond {MOST_HELD_OUT:,}, not read; those with the smallest hashes are"
-        notes.add_count(name, change, dropped)
-    known = {split: set(reservoir.get_keys().tolist()) for split, reservoir in held.items() if len(reservoir)}
-    shared: dict[str, set[int]] = {split: set() for split in known}
+    given = {split: _keep_given_rows(reader, split, splits[split], notes) for split in SPLITS[1:] if split in splits}
     drawn = [split for split in SPLITS[1:] if split not in splits and split in draw]
-    held |= {split: _SmallestKeys(MOST_HELD_OUT, int(HELD_OUT * 2**64)) for split in drawn}
-    # Of the keys each split counts from another number on, so that no row is in both.
-    starts = {split: np.uint64(place * 2**63) for place, split in enumerate(drawn)}
+    division = _Division(reader, writer, name, given, drawn, notes)
     read, told = 0, time.monotonic()
-
-    def write_training_rows(rows: pa.Table) -> None:
-        with collect_reading_notes() as own:
-            writer.add(reader.prepare_training(name, rows))
-        _add_counts(notes, own)
-
     for rows in _check(reader, splits["train"], notes):
         read += len(rows)
-        keys = reader.hash_rows(rows)
-        for split, of_split in known.items():
-            shared[split].update(of_split.intersection(keys.tolist()))
-        is_left, parts = np.ones(len(rows), np.bool_), []
-        for split, start in starts.items():
-            is_held = held[split].takes(keys - start)
-            parts.append(held[split].add(rows.filter(pa.array(is_held)), (keys - start)[is_held]))
-            is_left &= ~is_held
-        write_training_rows(pa.concat_tables([rows.filter(pa.array(is_left)), *parts]))
+        division.add(rows)
         if time.monotonic() - told > SECONDS:
             told = time.monotonic()
             report(read)
-    for split in drawn:
-        write_training_rows(held[split].shrink())
-    writer.close()
-    _refuse_empty_splits(reader, writer, held, drawn, name, read)
-    for split, found in shared.items():
-        number = int(np.isin(held[split].get_keys(), np.array(sorted(found), np.uint64)).sum())
-        notes.add_count(name, f"{reader.unit} of {split} share {reader.together} with train", number)
-    names = sorted({*writer.names, *_list_held_names(reader, held)})
-    with collect_reading_notes() as own:
-        reader.check_names(name, names)
-    _add_counts(notes, own)
-    writer.sample.shrink()
-    tables = {split: reservoir.get_rows() for split, reservoir in held.items()}
-    for split, rows in tables.items():
-        reader.build_whole(rows, names).to_parquet(folder / f"{split}.parquet")
-    sampled = writer.sample.get_rows()
-    reader.build_whole(sampled, names).to_parquet(folder / STREAM / SAMPLED)
-    sizes = {"train": writer.rows, **{split: len(rows) for split, rows in tables.items()}}
-    change = _describe_sizes(reader, sizes, drawn)
-    if reader.from_sample and len(sampled) < writer.rows:
-        chosen = f"of {writer.rows:,} {reader.unit} of train, drawn at random, for {reader.from_sample}"
-        notes.add_count(name, chosen, len(sampled))
+    held = division.finish(read)
+    sizes = {"train": writer.rows, **{split: len(rows) for split, rows in held.items()}}
+    _write_whole_splits(reader, writer, held, name, folder, notes)
     for (where, what), number in notes.noted.items():
         record_note(where, what, number)
+    change = _describe_sizes(reader, sizes, drawn)
     facts = StreamFacts(
         rows=writer.rows,
         block=block,
         sizes=writer.sizes,
-        sampled=len(sampled),
+        sampled=len(writer.sample),
         longest=reader.longest,
         names=dict(writer.names),
         fingerprint=writer.fingerprint.hexdigest(),
@@ -359,6 +318,110 @@ def write_stream(
     )
     write_facts(facts, folder)
     return StreamPass(sizes, tuple(drawn), change, facts)
+
+
+def _keep_given_rows(reader: StreamReader, split: str, chunks: Iterator[Chunk], notes: ReadingNotes) -> _SmallestKeys:
+    """Return the rows of a split of the data's own, as many as are kept."""
+    kept = _SmallestKeys(MOST_HELD_OUT)
+    dropped = sum(len(kept.add(rows, reader.hash_rows(rows))) for rows in _check(reader, chunks, notes))
+    dropped += len(kept.shrink())
+    change = f"{reader.unit} of {split} beyond {MOST_HELD_OUT:,}, not read; those with the smallest hashes are"
+    notes.add_count(split, change, dropped)
+    return kept
+
+
+class _Division:
+    """Divides the rows of train: a few are held out, the others are written.
+
+    Args:
+        reader: Reader of the problem.
+        writer: Writer of training rows.
+        name: Name of the data in messages.
+        given: Rows of the data's own validation and test, by split name.
+        drawn: Names of the splits that are drawn.
+        notes: Notes to add to.
+    """
+
+    def __init__(
+        self,
+        reader: StreamReader,
+        writer: _BlockWriter,
+        name: str,
+        given: Mapping[str, _SmallestKeys],
+        drawn: Sequence[str],
+        notes: ReadingNotes,
+    ) -> None:
+        self.reader, self.writer, self.name, self.given, self.notes = reader, writer, name, given, notes
+        self.drawn = {split: _SmallestKeys(MOST_HELD_OUT, int(HELD_OUT * 2**64)) for split in drawn}
+        # Of the keys each split counts from another number on, so that no row is in both.
+        self._starts = {split: np.uint64(place * 2**63) for place, split in enumerate(drawn)}
+        self._given_keys = {split: set(kept.get_keys().tolist()) for split, kept in given.items() if len(kept)}
+        self._shared: dict[str, set[int]] = {split: set() for split in self._given_keys}
+
+    def add(self, rows: pa.Table) -> None:
+        """Hold some of the rows out, and write the others and those that are held out no longer."""
+        keys, is_left, back = self.reader.hash_rows(rows), np.ones(len(rows), np.bool_), []
+        for split, start in self._starts.items():
+            is_held = self.drawn[split].takes(keys - start)
+            back.append(self.drawn[split].add(rows.filter(pa.array(is_held)), (keys - start)[is_held]))
+            is_left &= ~is_held
+        self._write(pa.concat_tables([rows.filter(pa.array(is_left)), *back]))
+
+    def finish(self, read: int) -> dict[str, pa.Table]:
+        """Write what is left, and return the rows of validation and test.
+
+        Args:
+            read: Number of rows that were read.
+
+        Raises:
+            TextFormatError: a split has no row.
+        """
+        for kept in self.drawn.values():
+            self._write(kept.shrink())
+        self.writer.close()
+        held = {**self.given, **self.drawn}
+        _refuse_empty_splits(self.reader, self.writer, held, list(self.drawn), self.name, read)
+        for split, found in self._shared.items():
+            number = int(np.isin(held[split].get_keys(), np.array(sorted(found), np.uint64)).sum())
+            change = f"{self.reader.unit} of {split} share {self.reader.together} with train"
+            self.notes.add_count(self.name, change, number)
+        return {split: kept.get_rows() for split, kept in held.items()}
+
+    def _write(self, rows: pa.Table) -> None:
+        """Write rows, and note what validation and test of the data's own have of them."""
+        if self._given_keys and len(rows):
+            keys = set(self.reader.hash_rows(rows).tolist())
+            for split, of_split in self._given_keys.items():
+                self._shared[split].update(of_split & keys)
+        with collect_reading_notes() as own:
+            self.writer.add(self.reader.prepare_training(self.name, rows))
+        _add_counts(self.notes, own)
+
+
+def _write_whole_splits(
+    reader: StreamReader,
+    writer: _BlockWriter,
+    held: Mapping[str, pa.Table],
+    name: str,
+    folder: Path,
+    notes: ReadingNotes,
+) -> None:
+    """Write what is read into memory later, validation, test and the sample, once all names are known."""
+    names = {*writer.names}
+    if reader.samples_every_name:
+        of_held = (reader.list_names(rows) for rows in held.values())
+        names |= {name for found in of_held if found is not None for name in count_names(found)}
+    with collect_reading_notes() as own:
+        reader.check_names(name, sorted(names))
+    _add_counts(notes, own)
+    writer.sample.shrink()
+    sampled = writer.sample.get_rows()
+    files = {f"{split}.parquet": rows for split, rows in held.items()}
+    for file, rows in {**files, f"{STREAM}/{SAMPLED}": sampled}.items():
+        pq.write_table(reader.build_whole(rows, sorted(names)).data.table, folder / file)
+    if len(sampled) < writer.rows:
+        chosen = f"of {writer.rows:,} {reader.unit} of train, drawn at random, for {reader.from_sample}"
+        notes.add_count(name, chosen, len(sampled))
 
 
 def _check(reader: StreamReader, chunks: Iterator[Chunk], notes: ReadingNotes) -> Iterator[pa.Table]:
@@ -411,14 +474,6 @@ def _refuse_empty_splits(
             f"{name}: of {counted} none is left for {empty[0]}, since {reader.together} stay on one side; add others, "
             "give validation and test files of their own, or read the data without streaming"
         )
-
-
-def _list_held_names(reader: StreamReader, held: Mapping[str, _SmallestKeys]) -> set[str]:
-    """Return the names that rows of validation and test have, where the sample has every name."""
-    if not reader.samples_every_name:
-        return set()
-    found = (reader.list_names(reservoir.get_rows()) for reservoir in held.values())
-    return {name for names in found if names is not None for name in count_names(names)}
 
 
 def _describe_sizes(reader: StreamReader, sizes: Mapping[str, int], drawn: Sequence[str]) -> str:

@@ -294,6 +294,25 @@ def build_stream_loader(pools: StreamPools, num_workers: int) -> ResumableLoader
     return build_resumable_loader(StreamBatches(pools), sampler, num_workers)
 
 
+def refuse_settings_of_whole_data(settings: Any, usual: Mapping[str, Any], rows: str) -> None:
+    """Refuse settings for which all rows must be in memory.
+
+    Args:
+        settings: Object with the settings as attributes.
+        usual: Name of each such setting to the value that needs nothing.
+        rows: Plural noun for the rows, such as "texts".
+
+    Raises:
+        ValueError: a setting has another value.
+    """
+    for name, value in usual.items():
+        if getattr(settings, name) != value:
+            raise ValueError(
+                f"{name}={getattr(settings, name)!r} needs all {rows} in memory, and streaming=True leaves them on the "
+                "disk; leave one of the two out"
+            )
+
+
 def count_names(names: pa.Array | pa.ChunkedArray) -> dict[str, int]:
     """Return how often each name stands in an array of names or of lists of names."""
     flat = pc.list_flatten(names) if pa.types.is_list(names.type) else names

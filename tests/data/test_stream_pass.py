@@ -143,11 +143,11 @@ def test_validation_rows_of_ones_own_are_capped_and_those_in_train_are_counted(d
 def test_a_stream_of_too_few_rows_is_refused(tmp_path):
     with pytest.raises(TextFormatError, match="9 texts; expected 10 or more"):
         write(tmp_path / "out", write_texts(tmp_path / "texts", 9, files=1))
+    data = tmp_path / "one"
+    data.mkdir()
+    table = pa.table({"text": [f"text {row}" for row in range(300)], "label": ["good"] * 300})
+    pq.write_table(table, data / "train-0.parquet")
     with pytest.raises(TextFormatError, match="the only label is 'good'; expected two or more"):
-        data = tmp_path / "one"
-        data.mkdir()
-        table = pa.table({"text": [f"text {row}" for row in range(300)], "label": ["good"] * 300})
-        pq.write_table(table, data / "train-0.parquet")
         write(tmp_path / "two", data)
 
 

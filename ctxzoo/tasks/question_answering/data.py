@@ -18,7 +18,7 @@ from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.sources import dataset_fingerprint
 from ctxzoo.data.text_encoding import EncodedTexts
-from ctxzoo.data.training_stream import SHUFFLE_BUFFER
+from ctxzoo.data.training_stream import SHUFFLE_BUFFER, refuse_settings_of_whole_data
 from ctxzoo.data.word_encoder import note_cut_texts, read_word_encoder
 from ctxzoo.hub.saved_model import locate_checkpoint
 from ctxzoo.models.ops_answer import AnswerSpans, no_answer_score
@@ -310,12 +310,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         Raises:
             ValueError: settings that need all questions at once.
         """
-        for name in ("train_source", "left_out_source"):
-            if getattr(self, name) is not None:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} needs all questions in memory, and streaming=True leaves them on "
-                    "the disk; leave one of the two out"
-                )
+        refuse_settings_of_whole_data(self, {"train_source": None, "left_out_source": None}, "questions")
         return QuestionStreamReader(fix_answer_start=self.fix_answer_start)
 
     def check_whole_splits(self, splits: dict[str, datasets.Dataset]) -> SquadSplits:

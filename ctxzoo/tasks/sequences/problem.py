@@ -77,6 +77,15 @@ class SequenceProblem(Problem, TaskCommands):
         new = experiment.start.init_from is None
         return experiment.copy_with(epochs=1, tiny=True, **(TINY[self.name] if new else {}))
 
+    def check(self, experiment: Experiment) -> None:
+        """Raise `ValueError` for settings that the architecture does not have, or that a stream cannot have."""
+        super().check(experiment)
+        if experiment.data.streaming:
+            from ctxzoo.data.training_stream import refuse_settings_of_whole_data
+
+            whole = {"split": "random", "min_item_count": 1, "min_session_length": 1}
+            refuse_settings_of_whole_data(experiment.data, whole, self.kind.several)
+
     def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         """Read and check the user's sessions or histories, with groups of equal ones."""
         from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files

@@ -22,7 +22,7 @@ from ctxzoo.data.own_splits import RowGroups, count_label_rows
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, are_without_blanks, check_tokenizer, encode_texts
-from ctxzoo.data.training_stream import SHUFFLE_BUFFER
+from ctxzoo.data.training_stream import SHUFFLE_BUFFER, refuse_settings_of_whole_data
 from ctxzoo.data.word_encoder import note_cut_texts, read_word_encoder
 from ctxzoo.hub.saved_model import locate_checkpoint
 from ctxzoo.models.old_names import convert_settings
@@ -409,12 +409,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             ValueError: settings that need all texts at once.
         """
         whole = {"folds": None, "dev_block": 1, "min_words": 0, "train_rows": None}
-        for name, usual in whole.items():
-            if getattr(self.splitting, name) != usual:
-                raise ValueError(
-                    f"{name}={getattr(self.splitting, name)} needs all texts in memory, and streaming=True leaves them "
-                    "on the disk; leave one of the two out"
-                )
+        refuse_settings_of_whole_data(self.splitting, whole, "texts")
         return TextStreamReader(
             text_column=self.text_column,
             label_column=self.label_column,

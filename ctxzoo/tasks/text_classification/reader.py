@@ -157,7 +157,10 @@ def build_labelled_texts(rows: pa.Table, names: Sequence[str]) -> datasets.Datas
     """Return rows of `check_text_rows` as a dataset whose labels are classes of these names."""
     columns = _Columns("", np.arange(len(rows)), rows.column("text"), rows.column("label"), None, None)
     texts = columns.to_dataset(names)
-    return texts if columns.has_lists else texts.cast_column("label", datasets.ClassLabel(names=list(names)))
+    if columns.has_lists:
+        return texts
+    features = datasets.Features({**texts.features, "label": datasets.ClassLabel(names=list(names))})
+    return datasets.Dataset(texts.data, info=datasets.DatasetInfo(features=features))
 
 
 def refuse_numeric_texts(location: str, texts: Sequence[str]) -> None:
