@@ -296,7 +296,7 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
                     pieces.append(piece)
                     first_of_pieces.append(first_of_piece)
             if split == "train" and self.streaming:  # what is said of train is said of all its sequences
-                of_all = self.training_stream.facts.names
+                of_all: dict[str, int] = self.training_stream.facts.names
                 self.left_out[split] = sum(number for name, number in of_all.items() if name not in self._numbers)
                 counts = np.array([0, *(of_all.get(name, 0) for name in self.names)], np.int64)
             self._sequences[split], self._first_targets[split] = pieces, first_of_pieces
