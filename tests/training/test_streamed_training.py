@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ from ctxzoo.data.training_stream import BatchPlace
 from ctxzoo.tasks import get_problem
 from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule, StreamWindows, TokenStream, WindowPools
 from ctxzoo.tasks.question_answering.data import SquadDataModule
-from ctxzoo.tasks.sequences.data import SessionDataModule
+from ctxzoo.tasks.sequences.data import HistoryDataModule, SessionDataModule
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from tests.support.own_trainings import ALL_PROBLEMS, own_experiment
 from tests.support.streamed_runs import BLOCK, train, use_small_blocks, write_texts
@@ -68,7 +69,7 @@ def write_questions(folder: Path, rows: int = 200) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("problem", ["text-classification", "language-modelling"])
+@pytest.mark.parametrize("problem", [pytest.param("text-classification", marks=pytest.mark.slow), "language-modelling"])
 def test_a_stopped_training_goes_on_as_one_that_was_not_to_the_bit(texts, tmp_path, problem):
     """It stops in the middle of a pool, of the first epoch and of the second."""
     whole = train(problem, texts, tmp_path / "whole")
@@ -268,3 +269,39 @@ def test_a_pool_is_the_same_whichever_batch_is_read_first(texts):
     one = batches[BatchPlace(1, 1, 2, 0, 1)]["input_ids"]
     batches[BatchPlace(0, 0, 0, 0, 1)]
     assert torch.equal(batches[BatchPlace(1, 1, 2, 0, 1)]["input_ids"], one)
+
+
+def test_histories_have_times_and_texts_may_have_several_labels(tmp_path):
+    histories = tmp_path / "histories"
+    histories.mkdir()
+    rows = [{"events": [f"e{row % 4}", "e1", f"e{row}"], "timestamps": [0.0, 1.5, 3.0 + row]} for row in range(60)]
+    pq.write_table(pa.Table.from_pylist(rows), histories / "train-0.parquet")
+    data = HistoryDataModule(str(histories), streaming=True, batch_size=8)
+    data.setup()
+    times = [time for batch in data.train_dataloader() for time in batch["timestamps"][:, 2].tolist()]
+    table, _ = data.training_stream.read_blocks(range(len(data.training_stream.facts.sizes)))
+    assert sorted(times) == sorted(row[2] for row in table.column("timestamps").to_pylist())
+    sets = tmp_path / "sets"
+    sets.mkdir()
+    rows = [{"text": f"text {row}", "labels": [["a"], ["b", "a"], []][row % 3]} for row in range(120)]
+    pq.write_table(pa.Table.from_pylist(rows), sets / "train-0.parquet")
+    texts = TextClassificationDataModule(str(sets), streaming=True, batch_size=8)
+    texts.setup()
+    assert (texts.label_names, texts.has_several_labels) == (["a", "b"], True)
+    table, _ = texts.training_stream.read_blocks(range(len(texts.training_stream.facts.sizes)))
+    expected = [sorted(row) for row in table.column("label").to_pylist()]
+    for batch in texts.train_dataloader():
+        for row, marks in zip(batch["row"].tolist(), batch["labels"].tolist(), strict=True):
+            assert [name for name, mark in zip("ab", marks, strict=True) if mark] == expected[row]
+
+
+def test_a_dataset_that_the_library_reads_is_streamed(texts, tmp_path):
+    """Such as one of the Hub: here a folder whose README.md names its files."""
+    named = tmp_path / "named"
+    shutil.copytree(texts, named / "parts")
+    config = "configs:\n- config_name: default\n  data_files:\n  - split: train\n    path: parts/*.parquet\n"
+    (named / "README.md").write_text(f"---\n{config}---\n")
+    data, other = (TextClassificationDataModule(str(folder), streaming=True) for folder in (named, texts))
+    data.setup()
+    other.setup()
+    assert data.fingerprint == other.fingerprint
