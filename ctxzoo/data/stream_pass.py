@@ -580,7 +580,8 @@ def _read_iterable(dataset: str, split: str, rows: datasets.IterableDataset) -> 
 def _build_dataset(table: pa.Table) -> datasets.Dataset:
     import datasets
 
-    return datasets.Dataset(datasets.table.InMemoryTable(table))
+    # Without a fingerprint the library would compute one from all rows.
+    return datasets.Dataset(datasets.table.InMemoryTable(table), fingerprint="chunk")
 
 
 def open_training_stream(reader: StreamReader, dataset: str, data_dir: str | None, *, divide: bool) -> TrainingStream:
