@@ -35,6 +35,7 @@ from benchmarks.session_positions_tables import format_session_positions_table
 from benchmarks.settings_search import format_settings_search_table
 from benchmarks.shared_gradients import format_shared_gradients_table
 from benchmarks.shared_rows import format_shared_rows_tables
+from benchmarks.streaming import format_streaming_table
 from benchmarks.waiting_threads_tables import format_waiting_threads_table
 from benchmarks.word_embedding_tables import format_word_embedding_table
 from ctxzoo.data.files import write_atomically
@@ -136,6 +137,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "settings_search": format_settings_search_table,
     "label_memory": format_label_memory_table,
     "many_items": format_many_items_table,
+    "streaming": format_streaming_table,
     "predictions": format_predictions_table,
     "serving": format_serving_table,
     "export": format_export_table,

@@ -5,8 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, Generic
 
+import pyarrow as pa
+
 from ctxzoo.data.bucketing import POOL_BATCHES, ResumableLoader, build_bucket_loader
 from ctxzoo.data.checked_data import Checked, CheckedDataModule
+from ctxzoo.data.formats import Rows
+from ctxzoo.data.training_stream import SHUFFLE_BUFFER, RowPools, build_stream_loader
 
 
 class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
@@ -19,6 +23,8 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
         seed: Seed of the random order of training batches.
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
         pool_batches: Number of batches whose examples are sorted by length together; 1: batches are random.
+        streaming, shuffle_buffer: Whether training rows stay on the disk, and how many are read together, as in
+            `CheckedDataModule`.
     """
 
     def __init__(
@@ -32,8 +38,10 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
         num_workers: int,
         divide: bool,
         pool_batches: int = POOL_BATCHES,
+        streaming: bool = False,
+        shuffle_buffer: int = SHUFFLE_BUFFER,
     ) -> None:
-        super().__init__(dataset, data_dir, divide=divide)
+        super().__init__(dataset, data_dir, divide=divide, streaming=streaming, shuffle_buffer=shuffle_buffer)
         self.batch_size = batch_size
         self.eval_batch_size = eval_batch_size
         self.seed = seed
@@ -52,8 +60,24 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
             ValueError: there is no such split.
         """
 
+    def build_stream_batches(self, rows: pa.Table) -> tuple[Any, Rows]:
+        """Return streamed training rows as a dataset like that of `batches`, and which rows it has.
+
+        A subclass that streams says how.
+        """
+        raise NotImplementedError
+
     def train_dataloader(self) -> ResumableLoader:
-        return self._build_loader("train", training=True)
+        if not self.streaming:
+            return self._build_loader("train", training=True)
+        pools = RowPools(
+            self.training_stream,
+            self.build_stream_batches,
+            batch_size=self.batch_size,
+            shuffle_buffer=self.shuffle_buffer,
+            seed=self.seed,
+        )
+        return build_stream_loader(pools, self.num_workers)
 
     def split_dataloader(self, split: str) -> ResumableLoader:
         """Return a loader of the split in a fixed order, as for evaluation."""

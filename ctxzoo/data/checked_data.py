@@ -11,6 +11,8 @@ import lightning
 
 from ctxzoo.data.bucketing import ResumableLoader
 from ctxzoo.data.own_splits import LEAST_ROWS, RowGroups, split_rows_with_notes
+from ctxzoo.data.stream_pass import StreamReader, open_training_stream
+from ctxzoo.data.training_stream import SHUFFLE_BUFFER, TrainingStream
 
 
 class CheckedSplits(Protocol):
@@ -37,14 +39,51 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
         data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `get_data_folder` finds.
         divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`;
             how many rows each gets is reported, and so is data too small to be split.
+        streaming: Whether training rows stay on the disk, for data larger than memory: all rows are read once and
+            written in blocks, see `TrainingStream`; what a DataModule gives of "train" is a sample of them, and only
+            `train_dataloader` reads them all.
+        shuffle_buffer: Number of rows that are read, and shuffled, together where training rows are streamed.
+
+    Raises:
+        ValueError: a shuffle_buffer below 1.
     """
 
-    def __init__(self, dataset: str, data_dir: str | None, *, divide: bool) -> None:
+    def __init__(
+        self,
+        dataset: str,
+        data_dir: str | None,
+        *,
+        divide: bool,
+        streaming: bool = False,
+        shuffle_buffer: int = SHUFFLE_BUFFER,
+    ) -> None:
         super().__init__()
+        if shuffle_buffer < 1:
+            raise ValueError(f"shuffle_buffer is {shuffle_buffer}; expected 1 or more rows")
         self.divide = divide
         self.dataset = dataset
         self.data_dir = data_dir
+        self.streaming, self.shuffle_buffer = streaming, shuffle_buffer
+        self._stream: TrainingStream | None = None
         self._checked: Checked | None = None
+
+    @property
+    def training_stream(self) -> TrainingStream:
+        """The training rows on the disk, where they are streamed; after `prepare_data` or `setup`."""
+        assert self._stream is not None, "call setup() first, of data with streaming=True"
+        return self._stream
+
+    def build_stream_reader(self) -> StreamReader:
+        """Return how rows are read where they are streamed.
+
+        Raises:
+            ValueError: the data cannot be streamed, or not with these settings.
+        """
+        raise ValueError(f"streaming=True: a {type(self).__name__} reads all rows at once; leave it out")
+
+    def check_whole_splits(self, splits: dict[str, Any]) -> Checked:
+        """Check what `TrainingStream.load_whole_splits` gives; a subclass that streams says how."""
+        raise NotImplementedError
 
     @property
     @abstractmethod
@@ -61,6 +100,10 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
 
     def load_checked_data(self) -> Checked:
         """Return the checked dataset, read on the first call, and divided into splits where `divide` asks for it."""
+        if self._checked is None and self.streaming:
+            reader = self.build_stream_reader()
+            self._stream = open_training_stream(reader, self.dataset, self.data_dir, divide=self.divide)
+            self._checked = self.check_whole_splits(self._stream.load_whole_splits())
         if self._checked is None:
             checked: Any = self.read_dataset()
             if self.divide and list(checked.splits) == ["train"]:
@@ -101,7 +144,8 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
 
     def content_hashes(self) -> dict[str, str]:
         """Return the content hash of everything that is read, by name, for results files."""
-        return dict(self.load_checked_data().fingerprint)
+        hashes = dict(self.load_checked_data().fingerprint)
+        return {**hashes, "train": self.training_stream.facts.fingerprint} if self.streaming else hashes
 
     def prepare_data(self) -> None:
         """Read and check the dataset, once on each machine."""

@@ -49,13 +49,32 @@ class ReadingNotes:
         no_header: Whether .csv and .tsv files have no header, so that their first line is a row.
         left_out: Name of each file, row or document that was left out, to the reason.
         noted: Name of the data and what was done to it, to the number of cases.
+        not_listed: Number of further ones that were left out, of data that is larger than memory.
     """
 
     skip_bad: bool = False
     no_header: bool = False
     left_out: dict[str, str] = field(default_factory=dict)
     noted: dict[tuple[str, str], int] = field(default_factory=dict)
+    not_listed: int = 0
     _shown: set[str] = field(default_factory=set)
+
+    @property
+    def num_left_out(self) -> int:
+        """How many files, rows and documents were left out."""
+        return len(self.left_out) + self.not_listed
+
+    def leave_out_of_stream(self, location: str, reason: str) -> None:
+        """Record a row of a stream as left out; beyond a thousand rows are counted, not listed."""
+        if len(self.left_out) < LISTED:
+            self.left_out[location] = reason
+        else:
+            self.not_listed += 1
+
+    def add_count(self, location: str, change: str, number: int) -> None:
+        """Add to the number of cases of a note, as of one part of the data after another; 0 are not noted."""
+        if number:
+            self.noted[location, change] = self.noted.get((location, change), 0) + number
 
     def format_lines(self) -> list[str]:
         """Return one line for each thing a person should know: how many rows or files were left out, and every note.
@@ -69,10 +88,10 @@ class ReadingNotes:
                 for location, reason in list(self.left_out.items())[:SHOWN]
             ]
             rows = f" ({ROWS_FROM})" if any(map(mentions_row_number, reasons)) else ""
-            lines.append(f"note: --skip_bad left out {len(self.left_out):,} of the data{rows}:")
+            lines.append(f"note: --skip_bad left out {self.num_left_out:,} of the data{rows}:")
             lines += [f"    {line}" for line in reasons]
-            if len(self.left_out) > SHOWN:
-                lines.append(f"    … and {len(self.left_out) - SHOWN:,} more")
+            if self.num_left_out > len(reasons):
+                lines.append(f"    … and {self.num_left_out - len(reasons):,} more")
         for change in dict.fromkeys(change for _, change in self.noted):
             numbers = {
                 location: number for (location, noted_change), number in self.noted.items() if noted_change == change
@@ -90,7 +109,7 @@ class ReadingNotes:
 
     def counts(self) -> dict[str, int]:
         """Return how many rows or files each reader's rule changed or left out, by what was done."""
-        counts = {LEFT_OUT: len(self.left_out)} if self.left_out else {}
+        counts = {LEFT_OUT: self.num_left_out} if self.left_out else {}
         for (_, what), number in self.noted.items():
             counts[what] = counts.get(what, 0) + number
         return counts

@@ -248,8 +248,11 @@ def sort_split_names(splits: Iterable[str]) -> list[str]:
     return [name for name in SPLITS if name in set(splits)] + sorted(set(splits) - set(SPLITS))
 
 
-def find_files_of_splits(folder: Path, kinds: Sequence[str]) -> dict[str, list[Path]]:
-    """Return the files of each split in a folder that holds files of these kinds alone; else nothing."""
+def find_files_of_splits(folder: Path, kinds: Sequence[str], *, with_parquet: bool = False) -> dict[str, list[Path]]:
+    """Return the files of each split in a folder that holds files of these kinds alone; else nothing.
+
+    Folders with Parquet files are read by `datasets`, and so none of these unless `with_parquet`.
+    """
     from datasets.data_files import DataFilesList, EmptyDatasetError, get_data_patterns
 
     readme = folder / "README.md"
@@ -264,7 +267,8 @@ def find_files_of_splits(folder: Path, kinds: Sequence[str]) -> dict[str, list[P
         for name, of_split in patterns.items()
     }
     present = {get_unpacked_suffix(file) for files in files_of_splits.values() for file in files}
-    return files_of_splits if present and present <= set(kinds) - {".parquet"} else {}
+    readable = set(kinds) if with_parquet else set(kinds) - {".parquet"}
+    return files_of_splits if present and present <= readable else {}
 
 
 def refuse_duplicate_columns(file: Path | str, names: Sequence[str]) -> None:

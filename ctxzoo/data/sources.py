@@ -125,6 +125,32 @@ def load_splits(
         raise DatasetFileError(_format_unreadable_error(source, error)) from error
 
 
+def load_streams(name: str, data_dir: str | None = None) -> datasets.IterableDatasetDict:
+    """Return the splits of a folder or of a dataset of the Hub as streams, whose rows are read while they are used.
+
+    Args:
+        name, data_dir: Dataset and folder of datasets, as in `load_splits`.
+
+    Raises:
+        DatasetUnavailableError: no such folder, and the Hub does not have the dataset, or does not answer.
+    """
+    import datasets
+
+    source = resolve_dataset(name, data_dir)
+    if not Path(source).is_dir() and not _can_be_hub_id(source):
+        raise DatasetUnavailableError(f"no file or folder {name!r}; expected one, or a Hub id such as 'user/name'")
+    if not Path(source).is_dir() and is_ctxzoo_dataset_name(source):
+        raise DatasetUnavailableError(_format_not_built_error(name, data_dir))
+    try:
+        return datasets.IterableDatasetDict(datasets.load_dataset(source, streaming=True))
+    except (FileNotFoundError, ConnectionError) as error:
+        is_folder = Path(source).is_dir()
+        message = (
+            _format_empty_folder_error(source) if is_folder else _format_unavailable_error(name, data_dir, str(error))
+        )
+        raise DatasetUnavailableError(message) from error
+
+
 def dataset_fingerprint(dataset: datasets.Dataset) -> str:
     """Return the sha256 (hex) over column names, types and values in row order.
 
@@ -134,16 +160,31 @@ def dataset_fingerprint(dataset: datasets.Dataset) -> str:
     Raises:
         DatasetFileError: a column of a type that cannot be hashed by value.
     """
-    table: pa.Table = dataset.with_format("arrow")[:]
-    digest = hashlib.sha256()
-    for column in sorted(table.column_names):
-        hashes: dict[str, Any] = {}
-        chunked = table.column(column)
-        for chunk in chunked.chunks or [pa.array([], chunked.type)]:
-            _update_hashes(hashes, column, chunk)
-        for path, value_hash in hashes.items():
-            digest.update(f"{path}={value_hash.hexdigest()};".encode())
-    return digest.hexdigest()
+    running = RunningFingerprint()
+    running.add_rows(dataset.with_format("arrow")[:])
+    return running.hexdigest()
+
+
+class RunningFingerprint:
+    """The `dataset_fingerprint` of rows that come table by table, all with the same columns."""
+
+    def __init__(self) -> None:
+        self._hashes: dict[str, dict[str, Any]] = {}
+
+    def add_rows(self, table: pa.Table) -> None:
+        """Add the rows of a table; errors are those of `dataset_fingerprint`."""
+        for column in table.column_names:
+            chunked = table.column(column)
+            for chunk in chunked.chunks or [pa.array([], chunked.type)]:
+                _update_hashes(self._hashes.setdefault(column, {}), column, chunk)
+
+    def hexdigest(self) -> str:
+        """Return the sha256 (hex) of all rows so far."""
+        digest = hashlib.sha256()
+        for column in sorted(self._hashes):
+            for path, value_hash in self._hashes[column].items():
+                digest.update(f"{path}={value_hash.hexdigest()};".encode())
+        return digest.hexdigest()
 
 
 def get_column_values(splits: Mapping[str, datasets.Dataset], split: str, name: str, dataset: str) -> list[Any]:

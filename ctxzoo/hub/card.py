@@ -365,6 +365,13 @@ def _write_data_section(
         f"- licence of the data: {dataset_facts.licence}; {weights}",
         f"- content hashes: {result.data['fingerprint']}",
     ]
+    if result.settings.get("streaming"):
+        from ctxzoo.data.stream_pass import MOST_SAMPLED
+
+        lines.append(
+            f"- training rows were read from the disk; what needs all rows at once, such as a vocabulary or a linear "
+            f"part, follows from at most {MOST_SAMPLED:,} of them, drawn at random"
+        )
     encoder = result.settings.get("encoder") if getattr(config, "encoder_config", None) is not None else None
     if encoder is not None:
         encoder_note = "trained further" if result.settings.get("train_encoder") else "frozen"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def describe_baselines(problem: Problem, experiment: Experiment, result: RunResu
         experiment: Experiment of the training; with `resume` a baseline with results is not fitted again.
         result: Results of the training, with which the lines compare the baselines.
     """
+    from ctxzoo.data.training_stream import TrainingStream
     from ctxzoo.runs.run import execute
 
     if not experiment.run.baselines:
@@ -77,6 +79,10 @@ def describe_baselines(problem: Problem, experiment: Experiment, result: RunResu
         except ValueError as error:
             yield f"{baseline.name} was not fitted: {error}"
             continue
+        if experiment.data.streaming:
+            facts = TrainingStream(Path(experiment.source)).facts
+            sampled = f", of train {facts.sampled:,} of {facts.rows:,} rows" if facts.sampled < facts.rows else ""
+            baseline = replace(baseline, description=f"{baseline.description}{sampled}")
         yield _format_comparison_line(problem, baseline, result, scores)
 
 

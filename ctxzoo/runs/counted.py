@@ -68,7 +68,7 @@ class CountedRun(Run):
             experiment: Experiment of any model on the same data, whose data settings are copied.
             variant: Name of the baseline's variant.
         """
-        data_names = ("dataset", "rows", "named", *cls.reads, *cls.columns)
+        data_names = ("dataset", "rows", "named", "streaming", *cls.reads, *cls.columns)
         return replace(
             experiment,
             data=type(experiment.data)(**{name: getattr(experiment.data, name) for name in data_names}),
@@ -103,7 +103,8 @@ class CountedRun(Run):
     @property
     def _setting_names(self) -> tuple[str, ...]:
         """The names of the settings that the baseline reads; rows in files of our own have no column names."""
-        return (*self.reads, *(() if self.experiment.data.rows else self.columns))
+        data = self.experiment.data
+        return (*self.reads, *(() if data.rows else self.columns), *(("streaming",) if data.streaming else ()))
 
     def get_model_settings(self) -> Mapping[str, Any]:
         """Return settings of the simple model itself, which the results file reports beside those of its data."""

@@ -16,6 +16,9 @@ Precision = Literal["32-true", "bf16-mixed", "16-mixed", "auto"]
 Score = Literal["test", "validation"]
 
 
+OF_A_STREAM = ("streaming", "shuffle_buffer")
+
+
 @dataclass(frozen=True, kw_only=True)
 class DataArgs(Args):
     """What is trained on; a problem adds its own.
@@ -26,12 +29,22 @@ class DataArgs(Args):
             is.
         named: Name under which results files report a user's own data, filled in by the run.
         batch_size: Number of examples in a batch.
+        streaming: Whether training rows stay on the disk, for data larger than memory; a vocabulary and what is linear
+            then follow from a sample of them.
+        shuffle_buffer: Number of training rows that are read, and shuffled, together where they are streamed.
     """
 
     dataset: str = "sample"
     rows: str = ""
     named: str = ""
     batch_size: int = number_field(32, SIZE)
+    streaming: bool = False
+    shuffle_buffer: int = number_field(10_000, SIZE)
+
+    def get_reported_values(self) -> dict[str, Any]:
+        """Return the arguments by name as results files report them: those of a stream only where there is one."""
+        values = super().get_reported_values()
+        return values if self.streaming else {name: one for name, one in values.items() if name not in OF_A_STREAM}
 
     @property
     def file_name_part(self) -> str:
@@ -110,6 +123,8 @@ class TrainerArgs(Args):
 
     Args:
         epochs: Maximum number of passes over the training data.
+        max_steps: Maximum number of training steps, after which the model is scored on validation once more; 0: no
+            limit.
         patience: Consecutive epochs without a better validation score after which training stops early; 0: never.
         precision: Precision of training as Lightning names it, such as 32-true or bf16-mixed; auto: what suits the
             device.
@@ -121,6 +136,7 @@ class TrainerArgs(Args):
     """
 
     epochs: int = number_field(30, SIZE)
+    max_steps: int = number_field(0, COUNT)
     patience: int = number_field(0, COUNT)
     precision: Precision = "32-true"
     ema_decay: float = number_field(0.0, FRACTION)
@@ -382,8 +398,11 @@ class Experiment:
     def same_when_resumed(self) -> dict[str, Any]:
         """Return the settings that must not change when the training is resumed."""
         optimizer: Any = self.optimizer
-        epochs = {"epochs to decay in": self.trainer.epochs} if optimizer.decay else {}
-        return {**self.settings(), **epochs}
+        trainer = self.trainer
+        lengths = {"epochs to decay in": trainer.epochs} if optimizer.decay else {}
+        if optimizer.decay and trainer.max_steps:
+            lengths["steps to decay in"] = trainer.max_steps
+        return {**self.settings(), **lengths}
 
     def build_trainer_settings(self) -> Any:
         """Build the `TrainerSettings`, from which Lightning's Trainer is built."""
@@ -392,6 +411,7 @@ class Experiment:
         tiny = self.trainer.tiny
         return TrainerSettings(
             epochs=self.trainer.epochs,
+            max_steps=self.trainer.max_steps or -1,
             patience=self.trainer.patience,
             precision=self.trainer.precision,
             ema_decay=self.trainer.ema_decay,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,10 +18,11 @@ from lightning.fabric.utilities.exceptions import MisconfigurationException
 
 import ctxzoo
 from ctxzoo.data.bucketing import disable_distributed_sharding
-from ctxzoo.data.files import check_folder_is_writable
-from ctxzoo.data.notices import format_error_on_one_line
+from ctxzoo.data.files import build_cached_folder, check_folder_is_writable, hash_strings
+from ctxzoo.data.notices import format_count, format_error_on_one_line
 from ctxzoo.data.own_splits import OwnSplits, write_own_splits
 from ctxzoo.data.reading_notes import get_reading_notes
+from ctxzoo.data.sources import dataset_fingerprint
 from ctxzoo.hub.card import CardOptions
 from ctxzoo.results.environment import strip_local_path
 from ctxzoo.results.result import TRIALS, RunResult, read_result
@@ -53,7 +54,7 @@ SHORT = {"data": "dataset", "linear": "baselines", "objective": "monitor"}
 SHOWN = (
     *("dataset", "validation", "test", "data_dir", "format", "no_header", "skip_bad", "settings", "architecture"),
     *("variant", "init_from", "word_vectors", "encoder", "train_encoder", "epochs", "batch_size", "learning_rate"),
-    *("precision", "tune", "seed"),
+    *("precision", "tune", "seed", "max_steps", "streaming", "shuffle_buffer"),
     "monitor",
     *("resume", "replace", "tiny", "output_dir", "threads", "push_to", "license", "language", "example", "baselines"),
 )
@@ -272,8 +273,46 @@ def prepare_user_splits(problem: Problem, experiment: Experiment, user_args: Own
         if file is not None
     }
     with tempfile.TemporaryDirectory(dir=folder, prefix=".reading-") as scratch:
+        if experiment.data.streaming:
+            return write_streamed_splits(problem, experiment, files, Path(scratch) / "rows")
         rows = problem.read_user_data(experiment, files, Path(scratch))
         return write_own_splits(rows, _get_data_name(experiment.data.dataset), folder)
+
+
+def write_streamed_splits(
+    problem: Problem, experiment: Experiment, files: Mapping[str, str], scratch: Path
+) -> OwnSplits:
+    """Read, check and split the user's data in one pass that holds a few of the rows, and write the splits.
+
+    Args:
+        problem: Problem that `ctxzoo train` is called for.
+        experiment: Experiment with the user's settings, whose `data.dataset` is read.
+        files: Files given for the splits "validation" and "test", by split name.
+        scratch: Folder to write into, beside which the folder of the splits gets its place.
+
+    Raises:
+        OSError, ValueError: see `open_splits` and `write_stream`.
+    """
+    from ctxzoo.data.stream_pass import open_splits, write_stream
+    from ctxzoo.data.training_stream import TrainingStream
+
+    name, parent = _get_data_name(experiment.data.dataset), scratch.parent.parent
+    reader = problem.build_data_module(experiment).build_stream_reader()
+    scratch.mkdir()
+    splits = open_splits(reader, experiment.data.dataset, experiment.run.data_dir, files)
+    written = write_stream(reader, splits, name, scratch, report=lambda rows: say(f"{rows:,} rows are read"))
+    whole = TrainingStream(scratch).load_whole_splits()
+    hashes = {split: dataset_fingerprint(rows) for split, rows in whole.items()}
+    key = hash_strings([written.facts.fingerprint, *(f"{split} {one}" for split, one in sorted(hashes.items()))])
+
+    def move(temporary: Path) -> None:
+        """Move what was written into the folder."""
+        for path in scratch.iterdir():
+            path.replace(temporary / path.name)
+
+    folder = build_cached_folder(parent / f"data-{key[:12]}", move)
+    total = format_count(sum(written.sizes.values()), written.change)
+    return OwnSplits(folder, (f"{name}: {total}",), written.sizes, written.drawn)
 
 
 def _get_data_name(data: str) -> str:

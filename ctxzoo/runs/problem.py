@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 CONTINUED = "continued"  # what names say of a model that began as a checkpoint
 # Settings of a table of word vectors, with the values that leave it out where an encoder reads the words.
 OF_A_TABLE = {"word_vectors": None, "vectors_std": 0.0, "vector_words": 0, "word2vec_dim": 0}
-OF_A_CONTINUATION = ("batch_size", "max_length", "bptt")  # values of data; the others are the checkpoint's
+# Values of data; the others are the checkpoint's.
+OF_A_CONTINUATION = ("batch_size", "max_length", "bptt", "streaming", "shuffle_buffer")
 
 
 class Problem(ABC):
@@ -50,6 +51,7 @@ class Problem(ABC):
         of_checkpoint: Names of further settings that the checkpoint fixes when training continues from it.
         in_help: Names of data and model settings that `ctxzoo train PROBLEM --help` lists; empty: all.
         of_recipes: Names of data settings that only recipes accept; `ctxzoo train` on a user's own rows hides them.
+        streams: Whether training rows may stay on the disk (`streaming`).
         called: Arguments of a call of the problem's pipeline, as source code for messages, such as '"..."'; empty: they
             depend on the data, and no call is shown.
     """
@@ -70,6 +72,7 @@ class Problem(ABC):
     of_checkpoint: ClassVar[tuple[str, ...]] = ()
     in_help: ClassVar[tuple[str, ...]] = ()
     of_recipes: ClassVar[tuple[str, ...]] = ()
+    streams: ClassVar[bool] = False
     called: ClassVar[str] = ""
 
     @property
@@ -157,6 +160,8 @@ class Problem(ABC):
         """
         from ctxzoo.hub.card_facts import check_architecture
 
+        if experiment.data.streaming and not self.streams:
+            raise ValueError(f"streaming=True: {self.title} reads all rows at once; leave it out, or take fewer rows")
         model = experiment.model
         check_architecture(model.architecture)
         variants = self.get_variants(model.architecture)

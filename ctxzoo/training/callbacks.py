@@ -223,7 +223,7 @@ class KeepCsvRows(lightning.Callback):
 class SameSettings(lightning.Callback):
     """Refuses to resume a run with other settings than it began with: half of it would be of others.
 
-    It may become longer: `epochs` and `patience` are free.
+    It may become longer: `epochs`, `max_steps` and `patience` are free.
 
     Args:
         settings: Settings that decide the result, as a dict that JSON can represent.
@@ -232,7 +232,7 @@ class SameSettings(lightning.Callback):
         ValueError: when a checkpoint of other settings is resumed from; the message names them.
     """
 
-    FREE = frozenset({"epochs", "patience"})
+    FREE = frozenset({"epochs", "max_steps", "patience"})
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         kept = {name: value for name, value in settings.items() if name not in self.FREE}
@@ -264,6 +264,14 @@ class SameSettings(lightning.Callback):
                 f"the checkpoint to resume from is of a training with {'; '.join(differences)}: resume with the same "
                 "settings, or start anew without --resume"
             )
+
+
+class ValidateLastStep(lightning.Callback):
+    """Scores the weights of the step that `max_steps` ends a training with, also in the middle of an epoch."""
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        if trainer.global_step == trainer.max_steps:
+            trainer.should_stop = True  # Lightning then validates before it stops
 
 
 class StayStopped(lightning.Callback):

@@ -27,6 +27,7 @@ from ctxzoo.training.callbacks import (
     StayStopped,
     StepSeed,
     StopOnInterrupt,
+    ValidateLastStep,
     get_judge_callbacks,
 )
 from ctxzoo.training.libraries import check_wandb, hide_library_messages
@@ -43,7 +44,7 @@ class TrainerSettings:
 
     Attributes:
         epochs: Maximum number of passes over the training data.
-        max_steps: Maximum number of training steps; -1: no limit.
+        max_steps: Maximum number of training steps, the last of which is validated; -1: no limit.
         max_minutes: Minutes of training after which it stops at the end of the running epoch; None: no limit.
         precision: Precision as Lightning names it: 32-true, bf16-mixed or 16-mixed; auto: what suits the device.
         gradient_clip: Largest norm of the gradient, above which it is scaled down; 0: no clipping.
@@ -90,7 +91,8 @@ class TrainerSettings:
         with disable_distributed_sharding():  # else a second training in one program would divide twice
             batches = len(data.train_dataloader()) // processes
         limit = self.limit_train_batches
-        return self.epochs * (batches if limit is None else min(limit, batches))
+        steps = self.epochs * (batches if limit is None else min(limit, batches))
+        return steps if self.max_steps < 0 else min(steps, self.max_steps)
 
 
 def build_trainer(
@@ -136,6 +138,7 @@ def build_trainer(
         callbacks += [EarlyStopping(monitor, mode=mode, patience=settings.patience), StayStopped()]
     callbacks += [
         KeepCsvRows(folder / CSV_LOG),
+        ValidateLastStep(),
         StopOnInterrupt(checkpoints / LAST),
         ModelCheckpoint(
             dirpath=checkpoints, filename=Path(BEST).stem, monitor=monitor, mode=mode, enable_version_counter=False

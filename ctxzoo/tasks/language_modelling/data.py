@@ -8,7 +8,7 @@ start of the next.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,29 @@ from transformers import AutoTokenizer
 
 from ctxzoo.data.bucketing import ResumableLoader, ResumableSampler, build_resumable_loader, get_rank_and_world_size
 from ctxzoo.data.checked_data import CheckedDataModule
-from ctxzoo.data.files import refuse_missing_path
+from ctxzoo.data.files import hash_strings, refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.data.text_encoding import encode_texts, find_frequent_words
+from ctxzoo.data.training_stream import (
+    SHUFFLE_BUFFER,
+    BatchPlace,
+    StreamPools,
+    TrainingStream,
+    build_stream_loader,
+)
 from ctxzoo.models.old_names import with_old_arguments
 from ctxzoo.models.tokenization_word import PreTokenizerName, WordTokenizer, build_pre_tokenizer, build_word_tokenizer
-from ctxzoo.tasks.language_modelling.reader import END_MARK, TEXT, LineSplits, group_equal_lines, read_lines
+from ctxzoo.tasks.language_modelling.reader import (
+    END_MARK,
+    TEXT,
+    LineSplits,
+    check_lines,
+    group_equal_lines,
+    read_lines,
+)
+from ctxzoo.tasks.language_modelling.stream import LineStreamReader
 
 UNKNOWN_WORD = "<unk>"  # what texts whose rare words were replaced hold in their place
 
@@ -182,6 +197,58 @@ class WindowSampler(ResumableSampler[int]):
         return iter(range(self.skip, len(self)))
 
 
+class WindowPools(StreamPools):
+    """Pools of lines in the order of the text, each cut into parallel streams as `StreamWindows` does.
+
+    Every pool begins with the model's first state. The last words of a pool, fewer than there are streams, are left
+    out.
+
+    Args:
+        stream: Lines on the disk.
+        tokenizer: Tokenizer of the model.
+        batch_size: Number of parallel streams in each process.
+        bptt: Number of tokens in a window.
+        shuffle_buffer: Number of lines in a pool, of whole blocks, about.
+    """
+
+    unit = "words"
+
+    def __init__(
+        self, stream: TrainingStream, tokenizer: WordTokenizer, *, batch_size: int, bptt: int, shuffle_buffer: int
+    ) -> None:
+        self.stream, self.tokenizer, self.batch_size, self.bptt = stream, tokenizer, batch_size, bptt
+        number = len(stream.facts.sizes)
+        pools = min(number, max(1, round(stream.facts.rows / shuffle_buffer)))
+        self.blocks = [part.tolist() for part in np.array_split(np.arange(number), pools)]
+
+    def list_sizes(self, epoch: int) -> list[int]:
+        """Return how many words each pool has, the same in every epoch."""
+        sizes = self.stream.facts.sizes
+        return [sum(sizes[block] for block in blocks) for blocks in self.blocks]
+
+    def count_batches(self, size: int, world_size: int) -> int:
+        """Return how many windows a pool of so many words has; 0: fewer words than streams."""
+        return -(-(size // (world_size * self.batch_size)) // self.bptt)
+
+    def read_pool(self, place: BatchPlace) -> StreamWindows:
+        """Return the windows of the streams of one process.
+
+        Raises:
+            ValueError: the tokenizer cuts the lines into other words than those that were counted.
+        """
+        lines, numbers = self.stream.read_blocks(self.blocks[place.pool])
+        tokens = TokenStream.from_lines(self.tokenizer, lines.column(TEXT).to_pylist())
+        expected = self.list_sizes(place.epoch)[place.pool]
+        if len(tokens) != expected:
+            raise ValueError(
+                f"{self.stream.folder}: the tokenizer reads {len(tokens):,} words where {expected:,} were counted; the "
+                "lines were written for another one: remove the folder to have them read again"
+            )
+        tokens = replace(tokens, lines=tokens.lines + numbers[0])
+        part = (place.rank * self.batch_size, self.batch_size)
+        return StreamWindows(tokens, place.world_size * self.batch_size, self.bptt, part)
+
+
 @with_old_arguments
 class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
     """Lines of text as streams of words with an end mark behind each line; every word is predicted from all before it.
@@ -214,6 +281,8 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         init_from: Checkpoint, a folder or Hub id, whose tokenizer is used; None: a tokenizer is built from the training
             data.
         divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`.
+        streaming, shuffle_buffer: Whether training lines stay on the disk, and how many are read together, as in
+            `CheckedDataModule`; they are read in their order, see `WindowPools`.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -237,8 +306,10 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         tokenizer: WordTokenizer | None = None,
         init_from: str | None = None,
         divide: bool = True,
+        streaming: bool = False,
+        shuffle_buffer: int = SHUFFLE_BUFFER,
     ) -> None:
-        super().__init__(dataset, data_dir, divide=divide)
+        super().__init__(dataset, data_dir, divide=divide, streaming=streaming, shuffle_buffer=shuffle_buffer)
         for name, size in (("batch_size", batch_size), ("bptt", bptt), ("eval_batch_size", eval_batch_size)):
             if size < 1:
                 raise ValueError(f"{name} is {size}; expected 1 or more")
@@ -308,7 +379,30 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
             name: TokenStream.from_lines(self._tokenizer, split[TEXT][:]) for name, split in splits.items()
         }
 
+    def build_stream_reader(self) -> LineStreamReader:
+        """Return how lines are read where they are streamed."""
+        words = self.vocabulary
+        pre_tokenizer = build_pre_tokenizer(words.lower_case, words.pre_tokenizer)
+        settings: dict[str, Any] = {"lower_case": words.lower_case, "pre_tokenizer": words.pre_tokenizer}
+        if self._tokenizer is not None:
+            pre_tokenizer = self._tokenizer.backend_tokenizer
+            settings = {"tokenizer": hash_strings([pre_tokenizer.to_str()])}
+        return LineStreamReader(self.text_column, pre_tokenizer, settings)
+
+    def check_whole_splits(self, splits: dict[str, Any]) -> LineSplits:
+        """Check the sample of train, and validation and test."""
+        return check_lines(splits, origin={name: f"{self.dataset}, {name}" for name in splits})
+
     def train_dataloader(self) -> ResumableLoader:
+        if self.streaming:
+            pools = WindowPools(
+                self.training_stream,
+                self.tokenizer,
+                batch_size=self.batch_size,
+                bptt=self.bptt,
+                shuffle_buffer=self.shuffle_buffer,
+            )
+            return build_stream_loader(pools, self.num_workers)
         rank, world_size = get_rank_and_world_size()
         part = (rank * self.batch_size, self.batch_size)
         try:

@@ -53,6 +53,7 @@ class LanguageModelling(Problem, TaskCommands):
     module_at = "ctxzoo.tasks.language_modelling.task:LanguageModellingTask"
     page_at = "ctxzoo.tasks.language_modelling.page:build_page"
     data_args, model_args = LineData, LineModel
+    streams = True
     of_tokenizer = ("min_word_count", "lower_case", "pre_tokenizer")
     default = (ARCHITECTURE, "lstm")
     space = SEARCH_SPACE
@@ -112,6 +113,8 @@ class LanguageModelling(Problem, TaskCommands):
             **words,
             batch_size=data.batch_size,
             bptt=data.bptt,
+            streaming=data.streaming,
+            shuffle_buffer=data.shuffle_buffer,
             seed=experiment.seed,
         )
 

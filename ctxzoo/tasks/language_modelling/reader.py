@@ -112,7 +112,10 @@ def check_lines(
         TextFormatError: as in `read_lines`.
     """
     locations = {name: (origin or {}).get(name, f"split {name!r}") for name in splits}
-    lines = {name: _check_split(locations[name], split, text_column) for name, split in splits.items()}
+    lines = {name: check_line_rows(locations[name], split, text_column) for name, split in splits.items()}
+    empty = next((locations[name] for name, texts in lines.items() if not len(texts)), None)
+    if empty is not None:
+        raise TextFormatError(f"{empty}: no line of text; expected at least one")
     pieces_by_split = {name: pieces for name, texts in lines.items() if len(pieces := _split_single_text(texts)) > 1}
     for name, pieces in pieces_by_split.items():
         record_note(
@@ -172,9 +175,16 @@ def _build_dataset(texts: pa.ChunkedArray | list[str]) -> datasets.Dataset:
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table({TEXT: column})))
 
 
-def _check_split(location: str, split: datasets.Dataset, text_column: ColumnNames) -> pa.ChunkedArray:
-    """Check the texts of a split and return them in one column without the blank ones; `location` names the split in
-    messages.
+def check_line_rows(location: str, split: datasets.Dataset, text_column: ColumnNames) -> pa.ChunkedArray:
+    """Check the texts of a split, or of a part of it, and return them in one column without the blank ones.
+
+    Args:
+        location: Name of the data in messages.
+        split: Rows as they are.
+        text_column: Name of the text column, or several to join, as in `read_lines`.
+
+    Raises:
+        TextFormatError: as in `read_lines`.
     """
     table: pa.Table = split.with_format("arrow")[:]
     checks = RowChecks(location, len(split))
@@ -188,8 +198,6 @@ def _check_split(location: str, split: datasets.Dataset, text_column: ColumnName
     texts = checks.select_kept_rows(texts)
     lines = texts.filter(pc.invert(find_blank_texts(texts)))
     record_note(location, "blank lines, left out", len(texts) - len(lines))
-    if not len(lines):
-        raise TextFormatError(f"{location}: no line of text; expected at least one")
     return lines
 
 

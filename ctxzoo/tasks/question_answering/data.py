@@ -8,6 +8,7 @@ from typing import Any, Literal
 import datasets
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import torch
 from transformers import AutoTokenizer
 
@@ -17,6 +18,7 @@ from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.sources import dataset_fingerprint
 from ctxzoo.data.text_encoding import EncodedTexts
+from ctxzoo.data.training_stream import SHUFFLE_BUFFER, refuse_settings_of_whole_data
 from ctxzoo.data.word_encoder import note_cut_texts, read_word_encoder
 from ctxzoo.hub.saved_model import locate_checkpoint
 from ctxzoo.models.ops_answer import AnswerSpans, no_answer_score
@@ -29,8 +31,9 @@ from ctxzoo.tasks.question_answering.batches import (
     build_type_tables,
     select_rows_within,
 )
-from ctxzoo.tasks.question_answering.preparation import PreparedSplit, PreparedSquad, prepare_squad
-from ctxzoo.tasks.question_answering.reader import SquadSplits, group_questions, read_squad
+from ctxzoo.tasks.question_answering.preparation import PreparedSplit, PreparedSquad, prepare_questions, prepare_squad
+from ctxzoo.tasks.question_answering.reader import SquadSplits, check_squad, group_questions, read_squad
+from ctxzoo.tasks.question_answering.stream import QuestionStreamReader
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 from ctxzoo.word_vectors.vocabulary import (
     SPECIAL_ROWS,
@@ -78,6 +81,8 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             data.
         encoder: Encoder that reads the words, a folder or Hub id; None: there is none.
         divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`.
+        streaming, shuffle_buffer: Whether training questions stay on the disk, and how many are read together, as in
+            `CheckedDataModule`; the vocabulary is then that of the sample.
 
     Raises:
         ValueError: an encoder beside a tokenizer, a checkpoint or word vectors.
@@ -110,6 +115,8 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         init_from: str | None = None,
         encoder: str | None = None,
         divide: bool = True,
+        streaming: bool = False,
+        shuffle_buffer: int = SHUFFLE_BUFFER,
     ) -> None:
         super().__init__(
             dataset,
@@ -120,6 +127,8 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             num_workers=num_workers,
             pool_batches=pool_batches,
             divide=divide,
+            streaming=streaming,
+            shuffle_buffer=shuffle_buffer,
         )
         self.requested_version = squad_version
         self.fix_answer_start = fix_answer_start
@@ -177,6 +186,8 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
 
     def count_trained_positions(self) -> int:
         """The number of positions that training reads: words of its longest context or question and the extra token."""
+        if self.streaming:
+            return 1 + self.training_stream.facts.longest
         split, rows = self.get_prepared_split("train"), self.rows("train")
         contexts, questions = split.contexts.lengths()[split.context_of[rows]], split.questions.lengths()[rows]
         return 1 + int(max(contexts.max(), questions.max()))
@@ -292,6 +303,29 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             squad_version=self.requested_version,
             fix_answer_start=self.fix_answer_start,
         )
+
+    def build_stream_reader(self) -> QuestionStreamReader:
+        """Return how questions are read where they are streamed.
+
+        Raises:
+            ValueError: settings that need all questions at once.
+        """
+        refuse_settings_of_whole_data(self, {"train_source": None, "left_out_source": None}, "questions")
+        return QuestionStreamReader(fix_answer_start=self.fix_answer_start)
+
+    def check_whole_splits(self, splits: dict[str, datasets.Dataset]) -> SquadSplits:
+        """Check the sample of train, and validation and test."""
+        return check_squad(
+            splits,
+            squad_version=self.requested_version,
+            origin={name: f"{self.dataset}, {name}" for name in splits},
+        )
+
+    def build_stream_batches(self, rows: pa.Table) -> tuple[SquadBatches, Rows]:
+        """Return streamed questions as batches."""
+        words, split = prepare_questions(datasets.Dataset(datasets.table.InMemoryTable(rows)))
+        kept = np.arange(len(split))
+        return SquadBatches(split, build_type_tables(words, self.tokenizer), kept, TRAINING_LIMITS), kept
 
     def group_related_rows(self, checked: SquadSplits) -> RowGroups:
         """Group the rows that must stay in one split."""

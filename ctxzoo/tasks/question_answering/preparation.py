@@ -108,8 +108,24 @@ def prepare_squad(
     return _read_preparation(build_cached_folder(folder, lambda temporary: _write_preparation(splits, temporary)))
 
 
-def _write_preparation(splits: Mapping[str, datasets.Dataset], folder: Path) -> None:
-    """Split the texts of all splits into words and write words, spans and counts to a folder as arrays."""
+def prepare_questions(rows: datasets.Dataset) -> tuple[list[str], PreparedSplit]:
+    """Return the distinct words of some questions and their contexts, and these as arrays, without a cache.
+
+    Args:
+        rows: Rows with SQuAD's columns id, context, question, answers.
+
+    Raises:
+        ValueError: a question or context without any word, by id.
+    """
+    words, prepared = _prepare_splits({"train": rows})
+    ((_, split, _),) = prepared
+    return words, split
+
+
+def _prepare_splits(
+    splits: Mapping[str, datasets.Dataset],
+) -> tuple[list[str], Iterator[tuple[str, PreparedSplit, IntArray]]]:
+    """Return the distinct words of all splits, and for each split its name, its arrays and its (types,) counts."""
     columns = {name: _collect_columns(rows) for name, rows in splits.items()}
     trainer = WordLevelTrainer(vocab_size=2**31 - 1, min_frequency=0, special_tokens=[], show_progress=False)
     tokenizer = Tokenizer(WordLevel())
@@ -118,24 +134,37 @@ def _write_preparation(splits: Mapping[str, datasets.Dataset], folder: Path) -> 
     tokenizer.train_from_iterator(texts, trainer)
     vocabulary: dict[str, int] = tokenizer.get_vocab()
     words = sorted(vocabulary, key=vocabulary.__getitem__)
+
+    def prepare() -> Iterator[tuple[str, PreparedSplit, IntArray]]:
+        for name, split in columns.items():
+            contexts = _tokenize_texts(tokenizer, split.contexts)
+            questions = _tokenize_texts(tokenizer, split.questions)
+            _refuse_texts_without_words(name, split, contexts, questions)
+            spans, exact = _find_answer_spans(split, contexts)
+            counts = sum(np.bincount(texts.types, minlength=len(words)) for texts in (contexts, questions))
+            yield (
+                name,
+                PreparedSplit(contexts, questions, split.context_of, spans, exact),
+                np.asarray(counts, np.int32),
+            )
+
+    return words, prepare()
+
+
+def _write_preparation(splits: Mapping[str, datasets.Dataset], folder: Path) -> None:
+    """Split the texts of all splits into words and write words, spans and counts to a folder as arrays."""
+    words, prepared = _prepare_splits(splits)
     (folder / "words.json").write_text(json.dumps(words), encoding="utf-8")
-    for name, split in columns.items():
-        contexts = _tokenize_texts(tokenizer, split.contexts)
-        questions = _tokenize_texts(tokenizer, split.questions)
-        _refuse_texts_without_words(name, split, contexts, questions)
-        spans, exact = _find_answer_spans(split, contexts)
-        counts = np.bincount(contexts.types, minlength=len(words)) + np.bincount(questions.types, minlength=len(words))
+    for name, split, counts in prepared:
         arrays = {
-            **{f"contexts-{field}": getattr(contexts, field) for field in ("types", "offsets", "pointers")},
-            **{f"questions-{field}": getattr(questions, field) for field in ("types", "offsets", "pointers")},
-            "context_of": split.context_of,
-            "spans": spans,
-            "exact": exact,
-            "counts": counts.astype(np.int32),
+            f"{kind}-{field}": getattr(getattr(split, kind), field)
+            for kind in ("contexts", "questions")
+            for field in ("types", "offsets", "pointers")
         }
+        arrays |= {field: getattr(split, field) for field in ("context_of", "spans", "exact")}
         target = folder / f"split-{name}"
         target.mkdir()
-        for field, array in arrays.items():
+        for field, array in {**arrays, "counts": counts}.items():
             np.save(target / f"{field}.npy", array, allow_pickle=False)
 
 

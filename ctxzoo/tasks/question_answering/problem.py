@@ -60,6 +60,7 @@ class QuestionAnswering(Problem, TaskCommands):
     module_at = "ctxzoo.tasks.question_answering.task:QuestionAnsweringTask"
     page_at = "ctxzoo.tasks.question_answering.page:build_page"
     data_args, model_args = QuestionData, ReaderModel
+    streams = True
     of_tokenizer = ("word_embedding_size", "min_word_count")
     of_checkpoint = ("char_channels",)
     of_recipes = ("squad_version", "train_source", "left_out_source")
@@ -213,6 +214,8 @@ class QuestionAnswering(Problem, TaskCommands):
             train_source=data.train_source,
             left_out_source=data.left_out_source,
             pool_batches=data.pool_batches,
+            streaming=data.streaming,
+            shuffle_buffer=data.shuffle_buffer,
             seed=experiment.seed,
             num_workers=run.num_workers,
             init_from=start.init_from,

@@ -105,7 +105,11 @@ class SlidingWindowRun(CountedRun):
         """Build the `SquadDataModule` of the experiment, for words only."""
         one: Any = self.experiment
         return SquadDataModule(
-            one.source, data_dir=one.run.data_dir, squad_version=one.data.squad_version, characters=False
+            one.source,
+            data_dir=one.run.data_dir,
+            squad_version=one.data.squad_version,
+            characters=False,
+            streaming=one.data.streaming,
         )
 
     def fit(self, data: SquadDataModule) -> SimpleModel:

@@ -72,7 +72,9 @@ class QuestionAnsweringTask(ZooTask):
 
     def describe_examples(self, rows: list[int]) -> str:
         """Describe rows of a batch for an error message."""
-        questions = rows if self.data is None else [self.data.texts("train")[row]["id"] for row in rows]
+        # Streamed questions are known by their numbers.
+        named = None if self.data is None or self.data.streaming else self.data
+        questions = rows if named is None else [named.texts("train")[row]["id"] for row in rows]
         return f"questions of the batch: {questions}"
 
     def update_scores(self, scores: _Scores, batch: dict[str, torch.Tensor], split: str) -> None:

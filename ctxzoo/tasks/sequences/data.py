@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import torch
 from torch.utils.data import Dataset
 
@@ -15,9 +16,16 @@ from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.formats import Rows, TextFormatError
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import record_note
+from ctxzoo.data.training_stream import SHUFFLE_BUFFER
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.tasks.sequences.kinds import FIRST_TARGET, HISTORIES, SESSIONS, EventColumns, SequenceKind
-from ctxzoo.tasks.sequences.reader import SequenceSplits, group_equal_sequences, read_sequences
+from ctxzoo.tasks.sequences.reader import (
+    SequenceSplits,
+    check_sequences,
+    group_equal_sequences,
+    read_sequences,
+)
+from ctxzoo.tasks.sequences.stream import SequenceStreamReader, list_pieces
 
 MAX_LENGTH = 100
 
@@ -163,6 +171,8 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         seed: Seed of the random order of batches.
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
         divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`.
+        streaming, shuffle_buffer: Whether training sequences stay on the disk, and how many are read together, as in
+            `CheckedDataModule`; they are lists in rows, and their names and `counts` are those of all of them.
 
     Raises:
         ValueError: max_length below 1.
@@ -189,6 +199,8 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         seed: int = 0,
         num_workers: int = 0,
         divide: bool = True,
+        streaming: bool = False,
+        shuffle_buffer: int = SHUFFLE_BUFFER,
     ) -> None:
         if max_length < 1:
             raise ValueError(
@@ -202,6 +214,8 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
             seed=seed,
             num_workers=num_workers,
             divide=divide,
+            streaming=streaming,
+            shuffle_buffer=shuffle_buffer,
         )
         self.columns = EventColumns(user_column, item_column, time_column)
         self.max_length = max_length
@@ -212,10 +226,19 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         self.names: list[str] = [] if names is None else [str(name) for name in names]
         self._sequences: dict[str, list[Piece]] = {}
         self._first_targets: dict[str, list[int]] = {}
+        self._numbers: dict[str, int] = {}
 
     def read_dataset(self) -> SequenceSplits:
         """Read and check the sessions or histories of each split."""
         return read_sequences(self.kind, self.dataset, self.data_dir, self.columns)
+
+    def build_stream_reader(self) -> SequenceStreamReader:
+        """Return how sequences are read where they are streamed."""
+        return SequenceStreamReader(self.kind, self.max_length)
+
+    def check_whole_splits(self, splits: dict[str, Any]) -> SequenceSplits:
+        """Check the sample of train, and validation and test."""
+        return check_sequences(self.kind, splits, origin=f"dataset {self.dataset!r}")
 
     def group_related_rows(self, checked: SequenceSplits) -> RowGroups:
         """Group the rows that must stay in one split."""
@@ -249,6 +272,8 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         if self._sequences:
             return
         splits, things, column = self.load_checked_data().splits, self.kind.things, self.kind.columns[0]
+        if not self.names and self.streaming:
+            self.names = sorted(self.training_stream.facts.names)
         if not self.names:
             if "train" not in splits:
                 raise TextFormatError(
@@ -256,23 +281,24 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
                     "there are; expected one named 'train', or give their names"
                 )
             self.names = sorted({name for names in splits["train"][column] for name in names})
-        numbers = {name: number for number, name in enumerate(self.names, start=1)}
+        self._numbers = {name: number for number, name in enumerate(self.names, start=1)}
         for split, rows in splits.items():
             self.left_out[split], pieces, lengths = 0, [], []
             first_of_pieces: list[int] = []
             first_targets = rows[FIRST_TARGET][:] if FIRST_TARGET in rows.column_names else [1] * len(rows)
             counts = np.zeros(len(self.names) + 1, np.int64)
             for first, names, *further in zip(first_targets, *(rows[one] for one in self.kind.columns), strict=True):
-                ids = np.array([numbers.get(name, 0) for name in names], np.int64)
-                is_known: npt.NDArray[np.bool_] = ids > 0
-                self.left_out[split] += int((~is_known).sum())
+                ids = np.array([self._numbers.get(name, 0) for name in names], np.int64)
+                self.left_out[split] += int((ids == 0).sum())
                 np.add.at(counts, ids, 1)
                 lengths.append(len(names))
-                parts = (ids[is_known], *(np.array(values, np.float64)[is_known] for values in further))
-                known_first = max(1, int(is_known[:first].sum()))
-                for start, end in self._list_pieces(len(parts[0]), known_first):
-                    pieces.append(self.piece(*(part[start:end] for part in parts)))
-                    first_of_pieces.append(max(1, known_first - start))
+                for piece, first_of_piece in self._cut_into_pieces(ids, first, further):
+                    pieces.append(piece)
+                    first_of_pieces.append(first_of_piece)
+            if split == "train" and self.streaming:  # what is said of train is said of all its sequences
+                of_all: dict[str, int] = self.training_stream.facts.names
+                self.left_out[split] = sum(number for name, number in of_all.items() if name not in self._numbers)
+                counts = np.array([0, *(of_all.get(name, 0) for name in self.names)], np.int64)
             self._sequences[split], self._first_targets[split] = pieces, first_of_pieces
             if split == "train":
                 self.counts = counts[1:]
@@ -283,16 +309,32 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
             record_note(where, f"{things} that the model does not know, left out of what is read", self.left_out[split])
             record_note(where, f"rows with one of the {things} alone, in which nothing is predicted", lengths.count(1))
 
-    def _list_pieces(self, length: int, first: int) -> list[tuple[int, int]]:
-        """Return begin and end of the pieces of a sequence in which something is predicted, from element `first` on.
+    def build_stream_batches(self, rows: pa.Table) -> tuple[SequenceBatches, Rows]:
+        """Return streamed sequences, already cut into pieces, as batches."""
+        columns = [rows.column(name).to_pylist() for name in self.kind.columns]
+        first_targets = rows.column(FIRST_TARGET).to_pylist()
+        found, kept = [], []
+        for row, (first, names, *further) in enumerate(zip(first_targets, *columns, strict=True)):
+            ids = np.array([self._numbers.get(name, 0) for name in names], np.int64)
+            pieces = self._cut_into_pieces(ids, first, further)
+            found += pieces
+            kept += [row] * len(pieces)
+        batches = SequenceBatches(
+            [piece for piece, _ in found], self.inputs, self.unread, [first for _, first in found]
+        )
+        return batches, np.array(kept, np.int64)
 
-        Where so few are predicted that one piece holds them, it is the last one, so that they see as many as they can.
-        """
-        if first > 1 and length - first <= self.max_length:
-            return [(max(0, length - self.max_length - 1), length)] if length > first else []
-        starts = range(0, length - 1, self.max_length)
-        ends = [min(length, start + self.max_length + 1) for start in starts]
-        return [(start, end) for start, end in zip(starts, ends, strict=True) if end > first]
+    def _cut_into_pieces(
+        self, ids: npt.NDArray[np.int64], first: int, further: Sequence[Sequence[float]]
+    ) -> list[tuple[Any, int]]:
+        """Return the pieces of a sequence, of its known things alone, and from which element on each is predicted."""
+        is_known: npt.NDArray[np.bool_] = ids > 0
+        parts = (ids[is_known], *(np.array(values, np.float64)[is_known] for values in further))
+        known_first = max(1, int(is_known[:first].sum()))
+        return [
+            (self.piece(*(part[start:end] for part in parts)), max(1, known_first - start))
+            for start, end in list_pieces(len(parts[0]), known_first, self.max_length)
+        ]
 
     def batches(self, split: str, *, training: bool) -> SequenceBatches:
         """Return the sequences of a split that have something to predict, to batch."""

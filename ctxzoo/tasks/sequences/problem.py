@@ -64,7 +64,7 @@ class SequenceProblem(Problem, TaskCommands):
     """What both problems share; a subclass says with what."""
 
     data_args = SequenceData
-    joins_rows = True
+    joins_rows = streams = True
     ends: ClassVar[tuple[str, ...]]  # what stands behind the names of a history that is shown
 
     @property
@@ -76,6 +76,15 @@ class SequenceProblem(Problem, TaskCommands):
         """Return a copy of the settings for a quick trial: one epoch of a very small model."""
         new = experiment.start.init_from is None
         return experiment.copy_with(epochs=1, tiny=True, **(TINY[self.name] if new else {}))
+
+    def check(self, experiment: Experiment) -> None:
+        """Raise `ValueError` for settings that the architecture does not have, or that a stream cannot have."""
+        super().check(experiment)
+        if experiment.data.streaming:
+            from ctxzoo.data.training_stream import refuse_settings_of_whole_data
+
+            whole = {"split": "random", "min_item_count": 1, "min_session_length": 1}
+            refuse_settings_of_whole_data(experiment.data, whole, self.kind.several)
 
     def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         """Read and check the user's sessions or histories, with groups of equal ones."""
@@ -136,6 +145,8 @@ class SequenceProblem(Problem, TaskCommands):
             **names,
             max_length=data.max_length,
             batch_size=data.batch_size,
+            streaming=data.streaming,
+            shuffle_buffer=data.shuffle_buffer,
             seed=experiment.seed,
         )
 

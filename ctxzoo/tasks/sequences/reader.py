@@ -126,7 +126,7 @@ def read_rows_of_sequences(
 
     splits = {"train": datasets.Dataset(parse_time_column(build_table_from_dicts(rows), columns.time))}
     _group_and_name_things(kind, splits, {"train": name}, columns, None, keep_times=False)
-    return _check_split(kind, name, splits["train"], keep_times=False)
+    return check_sequence_rows(kind, name, splits["train"], keep_times=False)
 
 
 def _group_and_name_things(
@@ -185,7 +185,7 @@ def check_sequences(
         TextFormatError: as in `read_sequences`.
     """
     checked = {
-        name: _check_split(kind, f"{origin}, split {name!r}", split, keep_times=keep_times)
+        name: check_sequence_rows(kind, f"{origin}, split {name!r}", split, keep_times=keep_times)
         for name, split in splits.items()
     }
     return SequenceSplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
@@ -366,12 +366,19 @@ def _look_up_names(location: str, ids: Sequence[int], names: Mapping[int, str], 
     return [names[item] for item in ids]
 
 
-def _check_split(
+def check_sequence_rows(
     kind: SequenceKind, location: str, split: datasets.Dataset, *, keep_times: bool = False
 ) -> datasets.Dataset:
     """Check the sequences of a split and return them with columns of their name, items, times and first target.
 
-    `location` names the split in errors; with `keep_times` sessions keep their times, where they have any.
+    Args:
+        kind: Kind of sequence: `SESSIONS` of items, or `HISTORIES` of timed events.
+        location: Name of the split in errors.
+        split: Rows of the split, or a part of them.
+        keep_times: Whether sessions keep their times, where they have any.
+
+    Raises:
+        TextFormatError: as in `read_sequences`.
     """
     import datasets
 

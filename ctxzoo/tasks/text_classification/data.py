@@ -11,6 +11,7 @@ from typing import Any
 import datasets
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import torch
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, TokenizersBackend
@@ -21,6 +22,7 @@ from ctxzoo.data.own_splits import RowGroups, count_label_rows
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, are_without_blanks, check_tokenizer, encode_texts
+from ctxzoo.data.training_stream import SHUFFLE_BUFFER, refuse_settings_of_whole_data
 from ctxzoo.data.word_encoder import note_cut_texts, read_word_encoder
 from ctxzoo.hub.saved_model import locate_checkpoint
 from ctxzoo.models.old_names import convert_settings
@@ -28,7 +30,7 @@ from ctxzoo.models.tokenization_word import WordTokenizer, build_pre_tokenizer
 from ctxzoo.tasks.text_classification.known_words import TextVocabulary
 from ctxzoo.tasks.text_classification.label_sets import parse_class_weights
 from ctxzoo.tasks.text_classification.naive_bayes import count_ids, fit_naive_bayes_of_texts
-from ctxzoo.tasks.text_classification.reader import TextSplits, read_texts
+from ctxzoo.tasks.text_classification.reader import TextSplits, build_labelled_texts, check_texts, read_texts
 from ctxzoo.tasks.text_classification.splitting import (
     SplitTexts,
     TextSplitting,
@@ -36,6 +38,7 @@ from ctxzoo.tasks.text_classification.splitting import (
     get_labels,
     group_equal_texts,
 )
+from ctxzoo.tasks.text_classification.stream import TextStreamReader
 from ctxzoo.tasks.text_classification.wide_start import (
     C_VALUES,
     PooledWords,
@@ -99,6 +102,8 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         several_labels: Whether the model to be scored gives a text several labels; None: as the data say.
         class_weights: Weights of the labels in `fit_wide_part`, as in `parse_class_weights`; None: 1.
         objective: Name of the score by which `fit_wide_part` chooses C; None: accuracy, or micro_f1 of several labels.
+        streaming, shuffle_buffer: Whether training texts stay on the disk, and how many are read together, as in
+            `CheckedDataModule`; vocabulary, word2vec and what is linear then follow from the sample.
 
     Raises:
         ValueError: max_length below 1; a wide_cost that is not above 0; both `tokenizer` and `init_from`; a tokenizer
@@ -133,6 +138,8 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         several_labels: bool | None = None,
         class_weights: Sequence[str] | None = None,
         objective: str | None = None,
+        streaming: bool = False,
+        shuffle_buffer: int = SHUFFLE_BUFFER,
     ) -> None:
         self.splitting = splitting or TextSplitting()
         super().__init__(
@@ -143,6 +150,8 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             seed=seed,
             num_workers=num_workers,
             divide=divide and not self.splitting.overrides_division,
+            streaming=streaming,
+            shuffle_buffer=shuffle_buffer,
         )
         self.text_column = text_column
         self.label_column = label_column
@@ -392,6 +401,32 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             label_columns=self.label_columns,
             several_labels=self.several_labels,
         )
+
+    def build_stream_reader(self) -> TextStreamReader:
+        """Return how texts are read where they are streamed.
+
+        Raises:
+            ValueError: settings that need all texts at once.
+        """
+        whole = {"folds": None, "dev_block": 1, "min_words": 0, "train_rows": None}
+        refuse_settings_of_whole_data(self.splitting, whole, "texts")
+        return TextStreamReader(
+            text_column=self.text_column,
+            label_column=self.label_column,
+            label_separator=self.label_separator,
+            label_columns=self.label_columns,
+        )
+
+    def check_whole_splits(self, splits: dict[str, datasets.Dataset]) -> TextSplits:
+        """Check the sample of train, and validation and test."""
+        return check_texts(splits, origin={name: f"{self.dataset}, {name}" for name in splits})
+
+    def build_stream_batches(self, rows: pa.Table) -> tuple[TextBatches, Rows]:
+        """Return streamed texts as batches."""
+        texts = encode_texts(self.tokenizer, rows.column("text").to_pylist(), self.max_length)
+        labels = get_labels(build_labelled_texts(rows, self.label_names))
+        kept = np.arange(len(rows))
+        return TextBatches(texts, labels, kept, self.tokenizer.pad_token_id), kept
 
     def group_related_rows(self, checked: TextSplits) -> RowGroups:
         """Group the rows that must stay in one split."""

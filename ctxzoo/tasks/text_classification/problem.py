@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
 
 LINEAR = "words_characters_svm_tuned"
 LINEAR_NAME = "a tuned linear SVM on TF-IDF of words and characters"
-_NUMBER = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*")
 _OF_THE_DATA_MODULE = ("vectors_std", "vector_words", "word2vec_dim", "word2vec_epochs", "word_vectors", "encoder")
 _OF_LABELS = ("label_column", "label_separator", "label_columns")
 _OF_ALL_DATA = ("dataset", "rows", "named", "text_column", *_OF_LABELS, "folds")
@@ -63,7 +61,7 @@ class TextClassification(Classification, TaskCommands):
     """Which label a text has."""
 
     name, title = PROBLEM, "text classification"
-    joins_rows = True
+    joins_rows = streams = True
     card_at = "ctxzoo.tasks.text_classification.card:CARD"
     export_at = "ctxzoo.tasks.text_classification.export:EXPORT"
     module_at = "ctxzoo.tasks.text_classification.task:SequenceClassificationTask"
@@ -147,7 +145,12 @@ class TextClassification(Classification, TaskCommands):
         import numpy as np
 
         from ctxzoo.data.own_splits import OwnRows, load_splits_of_files
-        from ctxzoo.tasks.text_classification.reader import check_texts, load_texts, note_contradictory_labels
+        from ctxzoo.tasks.text_classification.reader import (
+            check_texts,
+            load_texts,
+            note_contradictory_labels,
+            refuse_numeric_texts,
+        )
         from ctxzoo.tasks.text_classification.splitting import get_labels, group_equal_texts
 
         data: Any = experiment.data
@@ -159,7 +162,7 @@ class TextClassification(Classification, TaskCommands):
         )
         checked = check_texts(splits, **names, origin=origin, any_labels=True)
         for name, split in checked.splits.items():
-            _refuse_numeric_texts(origin[name], split["text"][:])
+            refuse_numeric_texts(origin[name], split["text"][:])
         grouped = group_equal_texts(checked)
         labels = {name: get_labels(split) for name, split in checked.splits.items()}
         both = (np.concatenate([one[name] for name in checked.splits]) for one in (grouped.groups, labels))
@@ -180,13 +183,13 @@ class TextClassification(Classification, TaskCommands):
         data: Any = experiment.data
         start = experiment.start.values()
         options: dict[str, Any] = {"data_dir": experiment.run.data_dir, "seed": experiment.seed}
+        if not data.rows:
+            columns = data.get_reported_values()["text_column"]
+            options |= {"text_column": columns, **{name: getattr(data, name) for name in _OF_LABELS}}
         if start["init_from"] is not None:
             continued_values = {name: value for name, value in data.values().items() if name in OF_A_CONTINUATION}
             continued_values["class_weights"] = data.class_weights
             return {**options, **continued_values, "init_from": start["init_from"]}
-        if not data.rows:
-            columns = data.get_reported_values()["text_column"]
-            options |= {"text_column": columns, **{name: getattr(data, name) for name in _OF_LABELS}}
         if experiment.fold is not None:
             options |= {"folds": data.folds, "fold": experiment.fold}
         is_document = data.folds is None and not data.rows
@@ -425,20 +428,6 @@ class PretrainedEncoder(TextClassification):
         write_result_file(build_training_result(task, data, trainer, scores, run), run.results_file)
 
 
-def _refuse_numeric_texts(location: str, texts: Sequence[str]) -> None:
-    """Refuse a column of numbers, which is most often the wrong one.
-
-    Raises:
-        TextFormatError: every text is a number.
-    """
-    from ctxzoo.data.formats import TextFormatError
-
-    if all(_NUMBER.fullmatch(text) for text in texts):
-        raise TextFormatError(
-            f"{location}: every text is a number, as {texts[0]!r}; name the column of the texts (or set `text_column`)"
-        )
-
-
 def _check_explanation_file(file: Path) -> None:
     if file.suffix not in (".html", ".png"):
         raise ValueError(f"--explain is {str(file)!r}; expected a name that ends in .html (page) or .png (picture)")
@@ -475,7 +464,9 @@ def has_written_lists(experiment: Experiment) -> bool:
     import pyarrow.parquet as pq
     import pyarrow.types as types
 
-    file = Path(experiment.source) / "train.parquet"
+    from ctxzoo.data.training_stream import SAMPLED, STREAM
+
+    file = Path(experiment.source) / (f"{STREAM}/{SAMPLED}" if experiment.data.streaming else "train.parquet")
     return file.is_file() and bool(types.is_list(pq.read_schema(file).field("label").type))
 
 

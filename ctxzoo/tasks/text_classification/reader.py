@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,6 +45,7 @@ LABEL_TEXT = "label_text"
 FILE_KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
 MOST = 2**63 - 1  # that an int64 holds
 WITH_FRACTION = "labels written as 1.0, read as 1"
+_NUMBER = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*")
 _WHOLE = r"^(0|-?[1-9][0-9]{0,17})(\.0*)?$"
 _DECIMAL = r"^-?[0-9]+(\.[0-9]*)?$"
 _FRACTION = r"\.0*[1-9]"
@@ -119,6 +121,58 @@ def read_texts(
         known_labels=known_labels,
         several_labels=several_labels,
     )
+
+
+def check_text_rows(
+    location: str,
+    rows: datasets.Dataset,
+    *,
+    text_column: ColumnNames = None,
+    label_column: str | None = None,
+    label_separator: str | None = None,
+    label_columns: Sequence[str] | None = None,
+) -> pa.Table:
+    """Check a part of the rows of a split, and return them with the columns `text` and `label`, by names.
+
+    Args:
+        location: Name of the data in messages.
+        rows: Rows as they are.
+        text_column, label_column, label_separator, label_columns: Where texts and labels stand, as in `read_texts`.
+
+    Returns:
+        `text` (str) and `label`, the name of the label, or a list of names where a text may have several.
+
+    Raises:
+        TextFormatError: as in `read_texts`; labels may be any whole numbers.
+    """
+    columns = _Columns.from_split(
+        location, rows, text_column, label_column, True, separator=label_separator, label_columns=label_columns
+    )
+    (columns,) = _convert_labels_to_integers([columns])
+    labels = columns.labels.cast(pa.list_(pa.string())) if columns.has_lists else columns._name_labels()
+    return pa.table({"text": columns.texts.cast(pa.string()), "label": labels})
+
+
+def build_labelled_texts(rows: pa.Table, names: Sequence[str]) -> datasets.Dataset:
+    """Return rows of `check_text_rows` as a dataset whose labels are classes of these names."""
+    columns = _Columns("", np.arange(len(rows)), rows.column("text"), rows.column("label"), None, None)
+    texts = columns.to_dataset(names)
+    if columns.has_lists:
+        return texts
+    features = datasets.Features({**texts.features, "label": datasets.ClassLabel(names=list(names))})
+    return datasets.Dataset(texts.data, info=datasets.DatasetInfo(features=features))
+
+
+def refuse_numeric_texts(location: str, texts: Sequence[str]) -> None:
+    """Refuse a column of numbers, which is most often the wrong one.
+
+    Raises:
+        TextFormatError: every text is a number.
+    """
+    if all(_NUMBER.fullmatch(text) for text in texts):
+        raise TextFormatError(
+            f"{location}: every text is a number, as {texts[0]!r}; name the column of the texts (or set `text_column`)"
+        )
 
 
 def load_texts(
