@@ -23,7 +23,7 @@ from .layers_linear import DEVIATION, get_linear_weight, make_linear, normal_lin
 from .layers_recurrent import MaskedBiRNN
 from .ops_inputs import check_mask_without_gaps
 from .ops_second_order_attention import second_order_weights
-from .ops_words import masked_max, masked_mean, masked_softmax, word_positions
+from .ops_words import mask_logits, masked_max, masked_mean, masked_softmax, word_positions
 
 Encoded = tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]
 
@@ -103,11 +103,13 @@ class ConvolutionEncoder(nn.Module):
         Args:
             x: (B, n, m) tokens.
             mask: Boolean (B, n), True at words.
-            with_weights: Whether the shares are needed; without them, and without a gradient, all is faster.
+            with_weights: Whether the shares are needed; without them all is faster.
             ids: (B, n) ids of the words, where words of the same id are the same token outside training; None: any two
                 may differ.
         """
-        if not (with_weights or torch.is_grad_enabled() or torch.compiler.is_compiling()):
+        if not (with_weights or torch.compiler.is_compiling()):
+            if torch.is_grad_enabled():
+                return x, self._pool_windows(x, mask), []
             return x, self._pool(x, mask, None if self.training or not x.is_cpu else ids), []
         pooled, weights = [], torch.zeros((), device=x.device)
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
@@ -117,6 +119,25 @@ class ConvolutionEncoder(nn.Module):
             pooled.append(value)
             weights = weights + spread_window_weights(fractions, mask, size)
         return x, torch.cat(pooled, dim=1), [weights / len(self.convolutions)]
+
+    def _pool_windows(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the largest filter values (B, d) alone, of one product with the widest window at each word.
+
+        In training on a CPU this takes half of the time of a convolution of each width.
+        """
+        widest, length = max(self.kernel_sizes), x.size(1)
+        padded = F.pad(x, (0, 0, 0, widest - 1))
+        windows = torch.cat([padded[:, word : word + length] for word in range(widest)], dim=2)  # (B, n, widest m)
+        convolutions: Any = self.convolutions
+        # Filters of narrower windows have zeros for the words behind.
+        weights = [one.weight.transpose(1, 2).flatten(1) for one in convolutions]  # (filters, w m) each
+        weight = torch.cat([F.pad(one, (0, windows.size(2) - one.size(1))) for one in weights])
+        values = F.linear(windows, weight, torch.cat([one.bias for one in convolutions])).unflatten(
+            2, (len(weights), -1)
+        )  # (B, n, widths, filters)
+        starts = torch.stack([find_window_starts(mask, size) for size in self.kernel_sizes], dim=2)
+        largest = mask_logits(values, starts.unsqueeze(3)).max(dim=1).values
+        return torch.relu(largest).flatten(1).to(values.dtype)
 
     def _pool(self, x: torch.Tensor, mask: torch.Tensor, ids: torch.Tensor | None) -> torch.Tensor:
         """Return the largest filter values (B, d) alone, from products that are computed once for words of one id."""

@@ -40,6 +40,22 @@ Scores = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class WideChoice:
+    """What cross-validation chose for a linear classifier.
+
+    Attributes:
+        cost: Inverse regularization strength C of the SVMs.
+        vector_factor: Factor of the columns of word vectors, one of `VECTOR_FACTORS`.
+        factor, shift: Numbers that turn margins into log-odds, factor * margin + shift.
+    """
+
+    cost: float
+    vector_factor: float = 1.0
+    factor: float = 1.0
+    shift: float = 0.0
+
+
+@dataclass(frozen=True)
 class WideStart:
     """A linear classifier of the TF-IDF of ids and of the mean of word vectors.
 
@@ -48,7 +64,7 @@ class WideStart:
         inverse_document_frequency: (K,) inverse document frequency of each of these ids.
         weight: (K, L) weight of each of these ids for each of L labels.
         bias: (L,) bias of each of L labels.
-        cost: Inverse regularization strength C with which the SVMs were fitted.
+        choice: What cross-validation chose, the inverse regularization strength C of the SVMs among it.
         vector_weight: (v, L) weight of each number of this mean for each label; None: no vectors.
     """
 
@@ -56,7 +72,7 @@ class WideStart:
     inverse_document_frequency: torch.Tensor
     weight: torch.Tensor
     bias: torch.Tensor
-    cost: float
+    choice: WideChoice
     vector_weight: torch.Tensor | None = None
 
 
@@ -108,6 +124,7 @@ def fit_wide_part(
     *,
     class_weights: Scores | None = None,
     objective: str | None = None,
+    choice: WideChoice | None = None,
 ) -> WideStart:
     """Fit the linear classifier from which a wide part starts.
 
@@ -135,6 +152,7 @@ def fit_wide_part(
         class_weights: (L,) weight of the rows of each label; None: 1.
         objective: Name of the score by which C is chosen: accuracy or macro_f1; of several labels a text micro_f1,
             macro_f1 or exact_match; None: the first.
+        choice: What an earlier fit of nearly the same rows chose, which is taken over; None: it is chosen on folds.
 
     Raises:
         ValueError: all rows have one label.
@@ -155,7 +173,8 @@ def fit_wide_part(
     if means is not None:
         features = sparse.hstack([features, sparse.csr_matrix((means - center) / spread)]).tocsr()
     fit = partial(_fit_each_label, num_ids=len(ids), class_weights=class_weights)
-    choice = _choose(features, labels, num_labels, len(ids), fit, seed, costs, report_progress, objective)
+    if choice is None:
+        choice = _choose(features, labels, num_labels, len(ids), fit, seed, costs, report_progress, objective)
     if choice.vector_factor != 1:
         features = _multiply_columns(features, len(ids), choice.vector_factor)
     weight, bias = np.zeros((features.shape[1], num_labels), np.float32), np.full(num_labels, np.nan)
@@ -169,7 +188,7 @@ def fit_wide_part(
         inverse_document_frequency=torch.from_numpy(idf).float(),
         weight=torch.from_numpy(weight[: len(ids)]),
         bias=torch.from_numpy(choice.factor * bias - center @ vector_weight + choice.shift).float(),
-        cost=choice.cost,
+        choice=choice,
         vector_weight=None if words is None else torch.from_numpy(vector_weight).float(),
     )
 
@@ -203,16 +222,6 @@ def _replace_entries(matrix: Matrix, entries: Scores) -> Matrix:
     return sparse.csr_matrix((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """What cross-validation chose: C, the factor of the columns of word vectors, factor and shift of the margins."""
-
-    cost: float
-    vector_factor: float = 1.0
-    factor: float = 1.0
-    shift: float = 0.0
-
-
 def _choose(
     features: Matrix,
     labels: Labels,
@@ -223,7 +232,7 @@ def _choose(
     costs: Sequence[float],
     report_progress: Callable[[int, int], None],
     objective: str | None,
-) -> _Choice:
+) -> WideChoice:
     """Choose the factor of the word vectors by cross-entropy on held-out rows, then C by the objective.
 
     Factors are tried from the largest on, with the second C, as long as each is better than the one before. With too
@@ -233,7 +242,7 @@ def _choose(
     features, labels = features[rows], labels[rows]
     folds = list(_split_into_folds(labels, seed))
     if not folds:
-        return _Choice(costs[0] if len(costs) == 1 else 1.0)
+        return WideChoice(costs[0] if len(costs) == 1 else 1.0)
     held_out = labels[np.concatenate([rows_of_fold for _, rows_of_fold in folds])]
     others = VECTOR_FACTORS[1:] if num_ids < features.shape[1] else ()
     numbers = itertools.count(1)
@@ -261,7 +270,7 @@ def _choose(
     values = {one: _compute_objective(margins[one], held_out, objective) for one in costs}
     best = max(values, key=values.__getitem__)
     _, factor, shift = _fit_score_scale(margins[best], held_out)
-    return _Choice(best, vector_factor, factor, shift)
+    return WideChoice(best, vector_factor, factor, shift)
 
 
 def _compute_held_out_margins(

@@ -56,7 +56,7 @@ def test_the_layer_gives_the_margins_of_the_svms(labels: int) -> None:
     margins = []
     for label in [1] if labels == 2 else range(labels):
         scale = np.sqrt(np.abs(compute_log_count_ratios(present, of_row, [label])[0]))
-        svm = LinearSVC(C=start.cost, random_state=0).fit(features @ sparse.diags(scale), of_row == label)
+        svm = LinearSVC(C=start.choice.cost, random_state=0).fit(features @ sparse.diags(scale), of_row == label)
         margins.append(svm.decision_function(features @ sparse.diags(scale)))
     expected = np.stack([-margins[0] / 2, margins[0] / 2] if labels == 2 else margins, axis=1)
     factor = (found / expected).mean()
@@ -113,7 +113,7 @@ def test_the_mean_of_word_vectors_is_read_beside_tfidf(vector_factor: float, mon
     tfidf = compute_tfidf(counts, compute_inverse_document_frequency(counts), STARTS)
     scale = np.sqrt(np.abs(compute_log_count_ratios((tfidf > 0).astype(float), of_row, [1])[0]))
     features = np.concatenate([(tfidf @ sparse.diags(scale)).toarray(), means], axis=1)
-    svm = LinearSVC(C=start.cost, random_state=0).fit(features, of_row)
+    svm = LinearSVC(C=start.choice.cost, random_state=0).fit(features, of_row)
     expected = svm.decision_function(features) / 2
     factor = (found[:, 1] / expected).mean()
     np.testing.assert_allclose(found[:, 1], factor * expected, atol=0.03)
@@ -206,7 +206,7 @@ def test_a_class_without_a_row_never_wins() -> None:
 
 def test_few_rows_are_enough() -> None:
     counts, _ = texts(5, 2)
-    assert fit_wide_part(counts, np.array([0, 1, 2, 3, 4]), 5, STARTS, seed=0).cost == 1.0  # no fold can be held out
+    assert fit_wide_part(counts, np.array([0, 1, 2, 3, 4]), 5, STARTS, seed=0).choice.cost == 1.0  # no fold can be held out
     assert fit_wide_part(counts, np.array([0, 0, 0, 0, 1]), 2, STARTS, seed=0).weight.isfinite().all()
 
 
