@@ -125,7 +125,7 @@ class ConvolutionEncoder(nn.Module):
     def _pool_windows(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the largest filter values (B, d) alone, with a gradient; see `_LargestFilterValues`."""
         convolutions: Any = self.convolutions
-        # Filters are laid out as windows are, (filters, w m); those of narrower windows have zeros for the words behind.
+        # Filters as windows are laid out, (filters, w m); those of narrower windows have zeros for the words behind.
         weights = [one.weight.transpose(1, 2).flatten(1) for one in convolutions]
         width = max(self.kernel_sizes) * x.size(2)
         weight = torch.cat([F.pad(one, (0, width - one.size(1))) for one in weights])

@@ -104,9 +104,7 @@ def _compute_gru_states(inputs: torch.Tensor, weight: torch.Tensor, bias: torch.
 
 class _GruSteps(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
-    ) -> torch.Tensor:
+    def forward(ctx: Any, inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
         groups, length, batch, _ = inputs.shape
         size = weight.size(2)
         states = inputs.new_empty(groups, length, batch, size)
