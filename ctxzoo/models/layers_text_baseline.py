@@ -130,9 +130,8 @@ class ConvolutionEncoder(nn.Module):
         width = max(self.kernel_sizes) * x.size(2)
         weight = torch.cat([F.pad(one, (0, width - one.size(1))) for one in weights])
         starts = torch.stack([find_window_starts(mask, size) for size in self.kernel_sizes], dim=2)
-        largest: torch.Tensor = _LargestFilterValues.apply(
-            x, starts, weight, torch.cat([one.bias for one in convolutions])
-        )
+        bias = torch.cat([one.bias for one in convolutions])
+        largest: torch.Tensor = _LargestFilterValues.apply(x, starts, weight, bias)  # type: ignore[no-untyped-call]
         return largest
 
     def _pool(self, x: torch.Tensor, mask: torch.Tensor, ids: torch.Tensor | None) -> torch.Tensor:

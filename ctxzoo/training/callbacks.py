@@ -67,6 +67,8 @@ class ExponentialMovingAverage(WeightAveraging):
         decay: Decay of the average after the first updates, 0 or more and below 1, such as 0.999.
     """
 
+    _latest_update_step: int
+
     def __init__(self, decay: float = 0.999) -> None:
         if not 0 <= decay < 1:
             raise ValueError(f"decay must be in [0, 1), got {decay}")
