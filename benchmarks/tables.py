@@ -17,6 +17,7 @@ from pathlib import Path
 
 from benchmarks.beta_lstm_tables import format_beta_lstm_tables
 from benchmarks.context_attention_tables import format_context_attention_tables
+from benchmarks.default_text_classifier import format_default_text_classifier_table
 from benchmarks.document_tables import format_document_attention_tables
 from benchmarks.excerpts import Excerpt, format_excerpt, format_tables_as_csv, parse_markdown_tables
 from benchmarks.explanations_tables import format_explanations_table
@@ -26,6 +27,7 @@ from benchmarks.label_memory import format_label_memory_table
 from benchmarks.many_items import format_many_items_table
 from benchmarks.pages import format_pages_table
 from benchmarks.predictions import format_predictions_table
+from benchmarks.reader import format_reader_table
 from benchmarks.recbole_sessions_tables import format_recbole_sessions_table
 from benchmarks.reporting import RESULTS, format_number, read_rows
 from benchmarks.second_order_tables import format_second_order_tables
@@ -138,6 +140,8 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "label_memory": format_label_memory_table,
     "many_items": format_many_items_table,
     "streaming": format_streaming_table,
+    "default_text_classifier": format_default_text_classifier_table,
+    "reader": format_reader_table,
     "predictions": format_predictions_table,
     "serving": format_serving_table,
     "export": format_export_table,

@@ -21,9 +21,10 @@ from transformers import initialization as init
 from .layers_initial_context import InitialContext
 from .layers_linear import DEVIATION, get_linear_weight, make_linear, normal_linear
 from .layers_recurrent import MaskedBiRNN
+from .ops_execution import refuse_second_derivative
 from .ops_inputs import check_mask_without_gaps
 from .ops_second_order_attention import second_order_weights
-from .ops_words import masked_max, masked_mean, masked_softmax, word_positions
+from .ops_words import masked_max, masked_mean, masked_softmax, take_rows, word_positions
 
 Encoded = tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]
 
@@ -103,12 +104,15 @@ class ConvolutionEncoder(nn.Module):
         Args:
             x: (B, n, m) tokens.
             mask: Boolean (B, n), True at words.
-            with_weights: Whether the shares are needed; without them, and without a gradient, all is faster.
+            with_weights: Whether the shares are needed; without them all is faster.
             ids: (B, n) ids of the words, where words of the same id are the same token outside training; None: any two
                 may differ.
         """
-        if not (with_weights or torch.is_grad_enabled() or torch.compiler.is_compiling()):
-            return x, self._pool(x, mask, None if self.training or not x.is_cpu else ids), []
+        if not (with_weights or torch.compiler.is_compiling()):
+            if not torch.is_grad_enabled():
+                return x, self._pool(x, mask, None if self.training or not x.is_cpu else ids), []
+            if x.is_cpu and not torch.is_autocast_enabled("cpu"):
+                return x, self._pool_windows(x, mask), []
         pooled, weights = [], torch.zeros((), device=x.device)
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
             padded = F.pad(x, (0, 0, 0, size - 1))  # (B, n + w - 1, m), a window for every word
@@ -117,6 +121,18 @@ class ConvolutionEncoder(nn.Module):
             pooled.append(value)
             weights = weights + spread_window_weights(fractions, mask, size)
         return x, torch.cat(pooled, dim=1), [weights / len(self.convolutions)]
+
+    def _pool_windows(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the largest filter values (B, d) alone, with a gradient; see `_LargestFilterValues`."""
+        convolutions: Any = self.convolutions
+        # Filters as windows are laid out, (filters, w m); those of narrower windows have zeros for the words behind.
+        weights = [one.weight.transpose(1, 2).flatten(1) for one in convolutions]
+        width = max(self.kernel_sizes) * x.size(2)
+        weight = torch.cat([F.pad(one, (0, width - one.size(1))) for one in weights])
+        starts = torch.stack([find_window_starts(mask, size) for size in self.kernel_sizes], dim=2)
+        bias = torch.cat([one.bias for one in convolutions])
+        largest: torch.Tensor = _LargestFilterValues.apply(x, starts, weight, bias)  # type: ignore[no-untyped-call]
+        return largest
 
     def _pool(self, x: torch.Tensor, mask: torch.Tensor, ids: torch.Tensor | None) -> torch.Tensor:
         """Return the largest filter values (B, d) alone, from products that are computed once for words of one id."""
@@ -139,6 +155,64 @@ class ConvolutionEncoder(nn.Module):
             )
             pooled.append(torch.relu(values.amax(dim=1) + convolution.bias))
         return torch.cat(pooled, dim=1)
+
+
+class _LargestFilterValues(torch.autograd.Function):
+    """The largest value of each filter over the windows of a text, after ReLU, on a CPU.
+
+    Values are one matrix product of all windows with all filters. Only one window of a text has a gradient from a
+    filter, so the backward pass adds up that many rows and multiplies no matrices.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: torch.Tensor, starts: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
+    ) -> torch.Tensor:
+        """Return (B, d) from tokens x (B, n, m).
+
+        Args:
+            ctx: Context of the operation.
+            x: (B, n, m) tokens.
+            starts: Boolean (B, n, g), True where a window of a group of filters begins.
+            weight: (d, w m) filters, group after group, of which each has d / g, over windows of w words.
+            bias: (d,) biases of the filters.
+        """
+        size, length, width = x.shape
+        padded = F.pad(x, (0, 0, 0, weight.size(1) // width - 1))
+        words = [padded[:, word : word + length] for word in range(weight.size(1) // width)]
+        windows = torch.cat(words, dim=2).flatten(0, 1)  # (B n, w m)
+        values = torch.addmm(bias, windows, weight.t()).view(size, length, starts.size(2), -1)
+        values += torch.zeros_like(starts, dtype=x.dtype).masked_fill_(~starts, -torch.inf).unsqueeze(3)
+        largest, places = values.flatten(2).max(dim=1)  # (B, d) each
+        largest = largest.relu_()
+        ctx.width = width
+        ctx.save_for_backward(windows, weight, places, largest)
+        return largest
+
+    @staticmethod
+    @refuse_second_derivative("the convolution encoder on a CPU")
+    def backward(ctx: Any, above: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Return the gradients of x, weight and bias."""
+        windows, weight, places, largest = ctx.saved_tensors
+        size, num_filters = places.shape
+        length, num_words = windows.size(0) // size, weight.size(1) // ctx.width
+        gradient = torch.where(largest > 0, above, 0)
+        rows = places + torch.arange(0, windows.size(0), length).unsqueeze(1)  # (B, d) of the windows
+        of_weight = F.embedding_bag(
+            rows.t().contiguous(), windows, mode="sum", per_sample_weights=gradient.t().contiguous()
+        )
+        rows, order = rows.flatten().sort()
+        of_windows = F.embedding_bag(
+            order % num_filters,
+            weight,
+            torch.searchsorted(rows, torch.arange(windows.size(0))),
+            mode="sum",
+            per_sample_weights=take_rows(gradient.flatten(), order),
+        ).view(size, length, num_words, ctx.width)
+        of_x = of_windows.new_zeros(size, length + num_words - 1, ctx.width)
+        for word in range(num_words):
+            of_x[:, word : word + length] += of_windows[:, :, word]
+        return of_x[:, :length], None, of_weight, gradient.sum(dim=0)
 
 
 class RecurrentEncoder(nn.Module):

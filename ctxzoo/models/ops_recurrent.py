@@ -77,30 +77,48 @@ def run_gru_steps(inputs: torch.Tensor, weight_hh: torch.Tensor, bias_hh: torch.
     arguments = (inputs.to(wide), weight_hh.to(wide), bias_hh.to(wide))
     trained = torch.is_grad_enabled() and any(value.requires_grad for value in arguments)
     with torch.autocast(inputs.device.type, enabled=False):
-        states: torch.Tensor = _GruSteps.apply(*arguments, trained)  # type: ignore[no-untyped-call]
+        states: torch.Tensor = _GruSteps.apply(*arguments) if trained else _compute_gru_states(*arguments)  # type: ignore[no-untyped-call]
     return states.to(inputs.dtype)
+
+
+def _compute_gru_states(inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """Return the states (G, n, B, h) as `run_gru_steps` does, without a gradient.
+
+    For few sequences a step is as long as its calls to torch: there are six, and no views are made of each step's part.
+    """
+    groups, length, batch, _ = inputs.shape
+    size = weight.size(2)
+    states = inputs.new_empty(length, groups, batch, size)
+    state, recurrent = inputs.new_zeros(groups, batch, size), inputs.new_empty(groups, batch, 3 * size)
+    gates, new = recurrent[..., : 2 * size], recurrent[..., 2 * size :]
+    reset, update = gates.chunk(2, dim=-1)
+    transposed, rows = weight.transpose(1, 2).contiguous(), bias.unsqueeze(1)
+    parts = inputs[..., : 2 * size].unbind(1), inputs[..., 2 * size :].unbind(1), states.unbind(0)
+    for step_gates, step_new, step_state in zip(*parts, strict=True):
+        torch.baddbmm(rows, state, transposed, out=recurrent)
+        gates.add_(step_gates).sigmoid_()
+        # torch.lerp(n, h, z) is (1 - z) n + z h.
+        state = torch.lerp(torch.addcmul(step_new, reset, new).tanh_(), state, update, out=step_state)
+    return states.transpose(0, 1)
 
 
 class _GruSteps(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, trained: bool
-    ) -> torch.Tensor:
+    def forward(ctx: Any, inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
         groups, length, batch, _ = inputs.shape
         size = weight.size(2)
         states = inputs.new_empty(groups, length, batch, size)
-        num_stored = length if trained else 1  # without gradients each step overwrites the one before
-        gates = inputs.new_empty(groups, num_stored, batch, 2 * size)  # r and z
-        candidates = inputs.new_empty(groups, num_stored, batch, size)  # n
+        gates = inputs.new_empty(groups, length, batch, 2 * size)  # r and z
+        candidates = inputs.new_empty(groups, length, batch, size)  # n
         recurrent_new = torch.empty_like(candidates)  # W_n h + b_n
         state = inputs.new_zeros(groups, batch, size)
         transposed, rows = weight.transpose(1, 2), bias.unsqueeze(1)
         for step in range(length):
             recurrent = torch.baddbmm(rows, state, transposed)  # (G, B, 3h)
-            step_inputs, step_gates = inputs[:, step], gates[:, step % num_stored]
+            step_inputs, step_gates = inputs[:, step], gates[:, step]
             torch.add(step_inputs[..., : 2 * size], recurrent[..., : 2 * size], out=step_gates).sigmoid_()
-            recurrent_new[:, step % num_stored] = recurrent[..., 2 * size :]
-            candidate = candidates[:, step % num_stored]
+            recurrent_new[:, step] = recurrent[..., 2 * size :]
+            candidate = candidates[:, step]
             torch.addcmul(
                 step_inputs[..., 2 * size :], step_gates[..., :size], recurrent[..., 2 * size :], out=candidate
             ).tanh_()
@@ -111,7 +129,7 @@ class _GruSteps(torch.autograd.Function):
 
     @staticmethod
     @refuse_second_derivative("a GRU on the CPU")
-    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, None]:
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return the gradients of input projections, recurrent weights and recurrent biases."""
         weight, states, gates, candidates, recurrent_new = ctx.saved_tensors
         groups, length, batch, size = states.shape
@@ -143,7 +161,7 @@ class _GruSteps(torch.autograd.Function):
         grad_weight = flat.transpose(1, 2) @ before.reshape(groups, length * batch, size)
         # Inputs of r and z have the gradients of W h + b; that of n has not the factor r.
         grad_inputs = torch.cat([grad_recurrent[:, :, :, :2].flatten(3), grad_states * to_new], dim=3)
-        return grad_inputs, grad_weight, flat.sum(dim=1), None
+        return grad_inputs, grad_weight, flat.sum(dim=1)
 
 
 def run_recurrent_scan(x: torch.Tensor, weights: Sequence[torch.Tensor], cell: Literal["lstm", "gru"]) -> torch.Tensor:

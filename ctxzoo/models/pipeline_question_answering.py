@@ -17,6 +17,7 @@ Answer = dict[str, Any]
 
 # Log-probabilities of "no answer" are clamped to this range, so that their odds exist.
 LOWEST_LOG, HIGHEST_LOG = -1e6, -1e-12
+WINDOWS_AT_ONCE = 16  # of one context
 
 
 class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ignore]
@@ -43,6 +44,7 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
         doc_stride: words that neighbouring windows share; 128, or half a window if that is less. An answer longer than
             that may lie in no window as a whole.
         max_question_len: words after which a question is cut; 100.
+        windows_at_once: windows of one context that the model reads as a batch; 16, and 1 with a `batch_size` above 1.
 
     Raises:
         ValueError: a question or context that is missing or has no words; a parameter out of range.
@@ -70,6 +72,8 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
             inputs = list(inputs)
         if inputs == []:
             return []
+        if (kwargs.get("batch_size") or self._batch_size or 1) > 1:
+            kwargs["windows_at_once"] = 1  # transformers makes the batches, of one window each
         return super().__call__(inputs, **kwargs)
 
     def _sanitize_parameters(
@@ -81,10 +85,12 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
         max_seq_len: int | None = None,
         doc_stride: int | None = None,
         max_question_len: int | None = None,
+        windows_at_once: int | None = None,
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """Check the options of a call and sort them by step: preprocess, forward, postprocess."""
         sizes = {"top_k": top_k, "max_answer_len": max_answer_len, "max_seq_len": max_seq_len}
-        for name, value in {**sizes, "max_question_len": max_question_len}.items():
+        sizes |= {"max_question_len": max_question_len, "windows_at_once": windows_at_once}
+        for name, value in sizes.items():
             _check_minimum(name, value, minimum=1)
         _check_minimum("doc_stride", doc_stride, minimum=0)
         check_probability("no_answer_threshold", no_answer_threshold)
@@ -92,7 +98,8 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
             raise TypeError(f"handle_impossible_answer must be True or False, got {handle_impossible_answer!r}")
         if handle_impossible_answer and not self._can_refuse:
             raise ValueError("handle_impossible_answer=True needs a model with squad_version='2.0'; this one has '1.1'")
-        preprocess = {"max_seq_len": max_seq_len, "doc_stride": doc_stride, "max_question_len": max_question_len}
+        preprocess = {name: sizes[name] for name in ("max_seq_len", "max_question_len", "windows_at_once")}
+        preprocess["doc_stride"] = doc_stride
         postprocess = {
             "top_k": top_k,
             "handle_impossible_answer": handle_impossible_answer,
@@ -112,8 +119,9 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
         max_seq_len: int = 1000,
         doc_stride: int | None = None,
         max_question_len: int = 100,
+        windows_at_once: int = WINDOWS_AT_ONCE,
     ) -> Iterator[dict[str, Any]]:
-        """Yield the windows of one example, each a batch of one."""
+        """Yield the windows of one example, so many in a batch."""
         question, context = _check_example(input_, "question"), _check_example(input_, "context")
         config = self.model.config
         if getattr(config, "position_embedding", None) == "learned":
@@ -140,18 +148,23 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
         except ValueError as error:
             raise ValueError(f"cannot read the example with the question {question[:80]!r}: {error}") from error
         names = [name for name in self.tokenizer.model_input_names if name in encoded]
-        windows = len(encoded["input_ids"])
-        for number in range(windows):
-            first_word = number * (max_seq_len - doc_stride)  # in words of the context, without the extra token
+        windows = [
+            # In words of the context, without the extra token, and offsets without that of the extra token.
+            _Window(context, number * (max_seq_len - doc_stride), offsets[1:])
+            for number, offsets in enumerate(encoded["offset_mapping"])
+        ]
+        for first in range(0, len(windows), windows_at_once):
+            rows = slice(first, first + windows_at_once)
+            # Not by return_tensors, with which transformers walks through every number in Python.
+            inputs = self.tokenizer.pad({name: encoded[name][rows] for name in names})
             yield {
-                **{name: torch.tensor([encoded[name][number]]) for name in names},
-                # Offsets without that of the extra token.
-                "window": _Window(context, first_word, encoded["offset_mapping"][number][1:]),
-                "is_last": number == windows - 1,
+                **{name: torch.tensor(value) for name, value in inputs.items()},
+                "windows": windows[rows],
+                "is_last": first + windows_at_once >= len(windows),
             }
 
     def _forward(self, input_tensors: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return the log-probabilities of starts, ends and no answer for one window of a text."""
+        """Return the log-probabilities of starts, ends and no answer for some windows of a text."""
         inputs = {name: value for name, value in input_tensors.items() if name in self.tokenizer.model_input_names}
         outputs = self.model(**inputs, return_dict=True)
         start, end, no_answer = span_log_probabilities(outputs)  # (B, 1 + n) each, and (B,)
@@ -161,7 +174,7 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
             "no_answer": no_answer,
             # A sum over pairs of exp(start + end) is the product of two sums.
             "log_mass": outputs.start_logits.float().logsumexp(dim=1) + outputs.end_logits.float().logsumexp(dim=1),
-            "window": input_tensors["window"],
+            "windows": input_tensors["windows"],
             "is_last": input_tensors["is_last"],
         }
 
@@ -184,16 +197,16 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
         if max_answer_len is None:
             max_answer_len = int(getattr(config, "max_answer_length", 15))
 
-        context = model_outputs[0]["window"].context
+        context = model_outputs[0]["windows"][0].context
         offsets: list[tuple[int, int]] = []
         windows = []
         for output in model_outputs:
-            window: _Window = output["window"]
-            # Of windows that overlap, only the words behind those of the windows before.
-            offsets += window.offsets[len(offsets) - window.first_word :]
-            size = 1 + len(window.offsets)  # the rest is padding
-            start, end = output["start"][0, :size], output["end"][0, :size]
-            windows.append(WindowScores(start, end, output["no_answer"][0], output["log_mass"][0], window.first_word))
+            parts = (output[name] for name in ("start", "end", "no_answer", "log_mass"))
+            for window, start, end, none, mass in zip(output["windows"], *parts, strict=True):
+                # Of windows that overlap, only the words behind those of the windows before.
+                offsets += window.offsets[len(offsets) - window.first_word :]
+                size = 1 + len(window.offsets)  # the rest is padding
+                windows.append(WindowScores(start[:size], end[:size], none, mass, window.first_word))
         scores, no_answer = merge_window_scores(windows, min(max_answer_len, len(offsets)), self._can_refuse)
 
         # The sort is stable and spans are in the order of the text: of equal scores the first span wins, then the

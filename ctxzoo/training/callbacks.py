@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -46,7 +46,10 @@ class StepSeed(lightning.Callback):
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
         number = (trainer.global_step * 1_000_003 + batch_idx) * max(1, trainer.world_size) + trainer.global_rank
-        torch.manual_seed((self.seed * 0x9E3779B97F4A7C15 + number) % 2**63)
+        # On a CPU training torch.manual_seed would also keep a seed, and a stack trace, for each kind of absent device.
+        on_cpu = trainer.strategy.root_device.type == "cpu"
+        seed_all = torch.default_generator.manual_seed if on_cpu else torch.manual_seed
+        seed_all((self.seed * 0x9E3779B97F4A7C15 + number) % 2**63)
 
 
 def ema_decay(update: int, decay: float) -> float:
@@ -64,32 +67,55 @@ class ExponentialMovingAverage(WeightAveraging):
         decay: Decay of the average after the first updates, 0 or more and below 1, such as 0.999.
     """
 
+    _latest_update_step: int
+
     def __init__(self, decay: float = 0.999) -> None:
         if not 0 <= decay < 1:
             raise ValueError(f"decay must be in [0, 1), got {decay}")
+        super().__init__(use_buffers=True)
         self.decay = decay
-
-        def update_averages(
-            averages: Sequence[torch.Tensor], currents: Sequence[torch.Tensor], count: torch.Tensor | int
-        ) -> None:
-            """Move the averages towards the current values, after `count` updates; integers are copied."""
-            # torch counts the copy below as the first update.
-            weight = 1 - ema_decay(int(count) - 1, decay)
-            for average, current in zip(averages, currents, strict=True):
-                if average.is_floating_point():
-                    average.lerp_(current, weight)
-                else:
-                    average.copy_(current)
-
-        super().__init__(use_buffers=True, multi_avg_fn=update_averages)
+        self._tensors: list[tuple[str, dict[str, Any], dict[str, Any]]] = []  # name, averages and current ones by name
+        self._unchanged: dict[int, tuple[torch.Tensor, int]] = {}  # untrained tensors as they were, and versions, by id
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         # Lightning moves the model to the device only later; by default the average would stay on the CPU.
         self._device = trainer.strategy.root_device
         super().setup(trainer, pl_module, stage)
-        if self._average_model is not None and int(self._average_model.n_averaged) == 0:
+        if stage != "fit":
+            return
+        assert self._average_model is not None
+        if int(self._average_model.n_averaged) == 0:
             # With a count of 0 torch would copy the weights after the first step instead of averaging them in.
             self._average_model.n_averaged.fill_(1)
+        found: dict[int, tuple[str, dict[str, Any], dict[str, Any]]] = {}  # by id, for modules may share a tensor
+        for module, other in zip(pl_module.modules(), self._average_model.module.modules(), strict=True):
+            for kind in ("_parameters", "_buffers"):
+                averages, currents = getattr(other, kind), getattr(module, kind)
+                found |= {id(one): (name, averages, currents) for name, one in currents.items() if one is not None}
+        self._tensors = list(found.values())
+        fixed = (one for name, _, currents in self._tensors if not (one := currents[name]).requires_grad)
+        self._unchanged = {id(one): (one, one._version) for one in fixed if not one.is_inference()}
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        """Move the averages towards the current values once for each optimizer step; integers are copied.
+
+        torch's `update_parameters` looks for all tensors again in each step, and copies tables that never change.
+        """
+        if trainer.global_step <= self._latest_update_step:
+            return
+        self._latest_update_step = trainer.global_step
+        assert self._average_model is not None
+        count = self._average_model.n_averaged
+        weight = 1 - ema_decay(int(count) - 1, self.decay)  # the count began with 1
+        count += 1
+        for name, averages, currents in self._tensors:
+            current, average = currents[name].detach(), averages[name].detach()
+            if id(currents[name]) in self._unchanged and self._unchanged[id(currents[name])][1] == current._version:
+                continue  # it equals its average
+            if current.is_floating_point():
+                average.lerp_(current.to(average.device), weight)
+            else:
+                average.copy_(current)
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):

@@ -230,7 +230,8 @@ class ZooTask(lightning.LightningModule, ABC):
 
     def configure_optimizers(self) -> Any:
         # On a GPU torch's own choice is as fast; and in mixed precision Lightning cannot clip for a fused optimizer.
-        fused = self.device.type == "cpu" and not self.trainer.gradient_clip_val
+        can_clip = not self.trainer.gradient_clip_val or self.trainer.precision in ("32-true", "64-true")
+        fused = self.device.type == "cpu" and can_clip
         return build_optimizer(
             self.optimizer_args,
             self.get_parameter_groups(),

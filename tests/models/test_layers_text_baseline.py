@@ -64,7 +64,19 @@ def test_the_largest_filter_values_are_the_same_without_shares_and_gradient() ->
         torch.testing.assert_close(pooled, expected.detach())
         assert tokens is x
         assert weights == []
-    assert layer(x, mask, with_weights=False)[1].requires_grad
+
+
+def test_the_product_with_the_widest_window_has_the_gradients_of_the_convolutions() -> None:
+    torch.manual_seed(0)
+    layer = ConvolutionEncoder(6, [2, 4], 5).double()
+    mask = torch.arange(7) < torch.tensor([7, 5, 3, 1, 0]).unsqueeze(1)
+    x = (torch.randn(5, 7, 6).double() * mask.unsqueeze(-1)).requires_grad_()
+    above = torch.randn(5, 10).double()
+    found, expected = (
+        torch.autograd.grad((layer(x, mask, with_weights)[1] * above).sum(), [x, *layer.parameters()])
+        for with_weights in (False, True)
+    )
+    torch.testing.assert_close(found, expected)
 
 
 def test_products_of_words_that_stand_in_several_places_change_nothing() -> None:

@@ -182,7 +182,8 @@ def test_the_seed_of_a_run_decides_weights_order_and_dropout(tmp_path, monkeypat
     kept = torch.load(run.folder / "lightning" / "best.ckpt", weights_only=True)["state_dict"]
     torch.testing.assert_close(kept["model.classifier.weight"], model.classifier.weight.detach())
     for step, (batch, (rows, drawn_with)) in enumerate(zip(data.train_dataloader(), seen, strict=False)):
-        place = SimpleNamespace(global_step=step, world_size=1, global_rank=0)
+        strategy = SimpleNamespace(root_device=torch.device("cpu"))
+        place = SimpleNamespace(global_step=step, world_size=1, global_rank=0, strategy=strategy)
         StepSeed(seed).on_train_batch_start(place, None, None, step)
         assert (rows, drawn_with) == (batch["row"].tolist(), torch.initial_seed())
     assert len(seen) == 4

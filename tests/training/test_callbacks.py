@@ -28,7 +28,8 @@ from ctxzoo.training.task import ZooTask
 
 
 def drawn(seed: int = 1, step: int = 0, batch: int = 0, rank: int = 0, world: int = 1) -> tuple[float, ...]:
-    trainer = SimpleNamespace(global_step=step, world_size=world, global_rank=rank)
+    strategy = SimpleNamespace(root_device=torch.device("cpu"))
+    trainer = SimpleNamespace(global_step=step, world_size=world, global_rank=rank, strategy=strategy)
     StepSeed(seed).on_train_batch_start(trainer, None, None, batch)
     return tuple(torch.rand(4).tolist())
 

@@ -42,6 +42,7 @@ from ctxzoo.tasks.text_classification.stream import TextStreamReader
 from ctxzoo.tasks.text_classification.wide_start import (
     C_VALUES,
     PooledWords,
+    WideChoice,
     WideStart,
     fit_wide_part,
 )
@@ -192,6 +193,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         self._encoded: dict[str, EncodedTexts] = {}
         self._told: set[str] = set()
         self._vectors: WordVectors | None = None
+        self._wide_choice: WideChoice | None = None
         self._num_trained_words = 0
 
     @classmethod
@@ -300,6 +302,9 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
     ) -> WideStart:
         """Return the linear classifier of the TF-IDF of ids over these splits from which a wide part starts.
 
+        The first fit chooses C and the scale of the scores on folds; later ones, to other splits of this data, keep
+        what it chose.
+
         Args:
             splits: Names of the splits whose rows the classifier is fitted to.
             group_starts: First id of each group of features that is scaled to length 1 separately, `wide_group_starts`
@@ -320,7 +325,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             rows = draw_rows_of_every_label(labels, self.wide_rows, self.seed)
             counts, labels = counts[rows], labels[rows]
         weights = self.compute_class_weights()
-        return fit_wide_part(
+        start = fit_wide_part(
             counts,
             labels,
             self.num_labels,
@@ -331,7 +336,10 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             words,
             class_weights=None if weights is None else np.array(weights),
             objective=self.objective,
+            choice=self._wide_choice,
         )
+        self._wide_choice = start.choice
+        return start
 
     def get_vectors_name(self) -> str:
         """The name of the word vectors' file, one such as "word2vec.100d", or "learned"."""

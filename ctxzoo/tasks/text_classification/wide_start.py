@@ -26,6 +26,7 @@ from ctxzoo.training.remaining_time import RemainingTime
 
 C_VALUES = (0.0625, 0.25, 1.0, 4.0)
 FOLDS = 3
+TOLERANCE, FOLD_TOLERANCE = 1e-4, 1e-2  # of liblinear, whose own is 0.1: folds choose among values far apart
 ROWS_AT_ONCE = 1_000
 MOST_ROWS_TO_CHOOSE = 10_000  # from so many training rows on more of them would hardly change which C is best
 FACTORS = (1e-2, 1e2)  # between which margins become log-odds
@@ -40,6 +41,22 @@ Scores = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class WideChoice:
+    """What cross-validation chose for a linear classifier.
+
+    Attributes:
+        cost: Inverse regularization strength C of the SVMs.
+        vector_factor: Factor of the columns of word vectors, one of `VECTOR_FACTORS`.
+        factor, shift: Numbers that turn margins into log-odds, factor * margin + shift.
+    """
+
+    cost: float
+    vector_factor: float = 1.0
+    factor: float = 1.0
+    shift: float = 0.0
+
+
+@dataclass(frozen=True)
 class WideStart:
     """A linear classifier of the TF-IDF of ids and of the mean of word vectors.
 
@@ -48,7 +65,7 @@ class WideStart:
         inverse_document_frequency: (K,) inverse document frequency of each of these ids.
         weight: (K, L) weight of each of these ids for each of L labels.
         bias: (L,) bias of each of L labels.
-        cost: Inverse regularization strength C with which the SVMs were fitted.
+        choice: What cross-validation chose, the inverse regularization strength C of the SVMs among it.
         vector_weight: (v, L) weight of each number of this mean for each label; None: no vectors.
     """
 
@@ -56,7 +73,7 @@ class WideStart:
     inverse_document_frequency: torch.Tensor
     weight: torch.Tensor
     bias: torch.Tensor
-    cost: float
+    choice: WideChoice
     vector_weight: torch.Tensor | None = None
 
 
@@ -108,6 +125,7 @@ def fit_wide_part(
     *,
     class_weights: Scores | None = None,
     objective: str | None = None,
+    choice: WideChoice | None = None,
 ) -> WideStart:
     """Fit the linear classifier from which a wide part starts.
 
@@ -135,6 +153,7 @@ def fit_wide_part(
         class_weights: (L,) weight of the rows of each label; None: 1.
         objective: Name of the score by which C is chosen: accuracy or macro_f1; of several labels a text micro_f1,
             macro_f1 or exact_match; None: the first.
+        choice: What an earlier fit of nearly the same rows chose, which is taken over; None: it is chosen on folds.
 
     Raises:
         ValueError: all rows have one label.
@@ -155,7 +174,8 @@ def fit_wide_part(
     if means is not None:
         features = sparse.hstack([features, sparse.csr_matrix((means - center) / spread)]).tocsr()
     fit = partial(_fit_each_label, num_ids=len(ids), class_weights=class_weights)
-    choice = _choose(features, labels, num_labels, len(ids), fit, seed, costs, report_progress, objective)
+    if choice is None:
+        choice = _choose(features, labels, num_labels, len(ids), fit, seed, costs, report_progress, objective)
     if choice.vector_factor != 1:
         features = _multiply_columns(features, len(ids), choice.vector_factor)
     weight, bias = np.zeros((features.shape[1], num_labels), np.float32), np.full(num_labels, np.nan)
@@ -169,7 +189,7 @@ def fit_wide_part(
         inverse_document_frequency=torch.from_numpy(idf).float(),
         weight=torch.from_numpy(weight[: len(ids)]),
         bias=torch.from_numpy(choice.factor * bias - center @ vector_weight + choice.shift).float(),
-        cost=choice.cost,
+        choice=choice,
         vector_weight=None if words is None else torch.from_numpy(vector_weight).float(),
     )
 
@@ -203,16 +223,6 @@ def _replace_entries(matrix: Matrix, entries: Scores) -> Matrix:
     return sparse.csr_matrix((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """What cross-validation chose: C, the factor of the columns of word vectors, factor and shift of the margins."""
-
-    cost: float
-    vector_factor: float = 1.0
-    factor: float = 1.0
-    shift: float = 0.0
-
-
 def _choose(
     features: Matrix,
     labels: Labels,
@@ -223,7 +233,7 @@ def _choose(
     costs: Sequence[float],
     report_progress: Callable[[int, int], None],
     objective: str | None,
-) -> _Choice:
+) -> WideChoice:
     """Choose the factor of the word vectors by cross-entropy on held-out rows, then C by the objective.
 
     Factors are tried from the largest on, with the second C, as long as each is better than the one before. With too
@@ -233,7 +243,7 @@ def _choose(
     features, labels = features[rows], labels[rows]
     folds = list(_split_into_folds(labels, seed))
     if not folds:
-        return _Choice(costs[0] if len(costs) == 1 else 1.0)
+        return WideChoice(costs[0] if len(costs) == 1 else 1.0)
     held_out = labels[np.concatenate([rows_of_fold for _, rows_of_fold in folds])]
     others = VECTOR_FACTORS[1:] if num_ids < features.shape[1] else ()
     numbers = itertools.count(1)
@@ -261,7 +271,7 @@ def _choose(
     values = {one: _compute_objective(margins[one], held_out, objective) for one in costs}
     best = max(values, key=values.__getitem__)
     _, factor, shift = _fit_score_scale(margins[best], held_out)
-    return _Choice(best, vector_factor, factor, shift)
+    return WideChoice(best, vector_factor, factor, shift)
 
 
 def _compute_held_out_margins(
@@ -284,7 +294,8 @@ def _compute_held_out_margins(
         of_held, number = features[held_out], len(_select_classes_to_fit(labels[fitted]))
         margins = {cost: np.zeros((len(held_out), num_labels)) for cost in costs}
         biases = {cost: np.full(num_labels, np.nan) for cost in costs}
-        for svm, (label, cost, column, intercept) in enumerate(fit(features[fitted], labels[fitted], costs=costs), 1):
+        svms = fit(features[fitted], labels[fitted], costs=costs, tolerance=FOLD_TOLERANCE)
+        for svm, (label, cost, column, intercept) in enumerate(svms, 1):
             margins[cost][:, label], biases[cost][label] = of_held @ column, intercept
             if svm % number == 0:
                 report_fit()
@@ -323,7 +334,13 @@ def _select_classes_to_fit(labels: Labels) -> npt.NDArray[np.int64]:
 
 
 def _fit_each_label(
-    features: Matrix, labels: Labels, *, num_ids: int, costs: Sequence[float], class_weights: Scores | None
+    features: Matrix,
+    labels: Labels,
+    *,
+    num_ids: int,
+    costs: Sequence[float],
+    class_weights: Scores | None,
+    tolerance: float = TOLERANCE,
 ) -> Iterator[tuple[int, float, Scores, float]]:
     """Yield the linear SVM of each label and cost: label, C, weights (columns,) and bias.
 
@@ -335,6 +352,7 @@ def _fit_each_label(
         num_ids: Number of first columns that are ids.
         costs: Values of C.
         class_weights: (L,) weight of the rows of each label; None: 1.
+        tolerance: Violation of the conditions of the optimum at which an SVM is done.
     """
     several, tfidf = labels.ndim == 2, features[:, :num_ids]
     present = _replace_entries(tfidf, np.ones(tfidf.nnz))
@@ -351,7 +369,7 @@ def _fit_each_label(
         for cost in costs:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # of a large C: not chosen, or as good
-                model = LinearSVC(C=cost, random_state=0).fit(scaled, is_one, of_rows)
+                model = LinearSVC(C=cost, tol=tolerance, random_state=0).fit(scaled, is_one, of_rows)
             yield label, cost, half * model.coef_[0] * scale, half * float(model.intercept_[0])
 
 

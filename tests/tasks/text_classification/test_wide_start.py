@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -15,6 +17,7 @@ from ctxzoo.tasks.text_classification import wide_start as module
 from ctxzoo.tasks.text_classification.naive_bayes import compute_log_count_ratios
 from ctxzoo.tasks.text_classification.wide_start import (
     PooledWords,
+    WideChoice,
     compute_inverse_document_frequency,
     compute_tfidf,
     fit_wide_part,
@@ -56,7 +59,7 @@ def test_the_layer_gives_the_margins_of_the_svms(labels: int) -> None:
     margins = []
     for label in [1] if labels == 2 else range(labels):
         scale = np.sqrt(np.abs(compute_log_count_ratios(present, of_row, [label])[0]))
-        svm = LinearSVC(C=start.cost, random_state=0).fit(features @ sparse.diags(scale), of_row == label)
+        svm = LinearSVC(C=start.choice.cost, random_state=0).fit(features @ sparse.diags(scale), of_row == label)
         margins.append(svm.decision_function(features @ sparse.diags(scale)))
     expected = np.stack([-margins[0] / 2, margins[0] / 2] if labels == 2 else margins, axis=1)
     factor = (found / expected).mean()
@@ -113,7 +116,7 @@ def test_the_mean_of_word_vectors_is_read_beside_tfidf(vector_factor: float, mon
     tfidf = compute_tfidf(counts, compute_inverse_document_frequency(counts), STARTS)
     scale = np.sqrt(np.abs(compute_log_count_ratios((tfidf > 0).astype(float), of_row, [1])[0]))
     features = np.concatenate([(tfidf @ sparse.diags(scale)).toarray(), means], axis=1)
-    svm = LinearSVC(C=start.cost, random_state=0).fit(features, of_row)
+    svm = LinearSVC(C=start.choice.cost, random_state=0).fit(features, of_row)
     expected = svm.decision_function(features) / 2
     factor = (found[:, 1] / expected).mean()
     np.testing.assert_allclose(found[:, 1], factor * expected, atol=0.03)
@@ -206,8 +209,19 @@ def test_a_class_without_a_row_never_wins() -> None:
 
 def test_few_rows_are_enough() -> None:
     counts, _ = texts(5, 2)
-    assert fit_wide_part(counts, np.array([0, 1, 2, 3, 4]), 5, STARTS, seed=0).cost == 1.0  # no fold can be held out
+    start = fit_wide_part(counts, np.array([0, 1, 2, 3, 4]), 5, STARTS, seed=0)
+    assert start.choice.cost == 1.0  # no fold can be held out
     assert fit_wide_part(counts, np.array([0, 0, 0, 0, 1]), 2, STARTS, seed=0).weight.isfinite().all()
+
+
+def test_a_later_fit_keeps_what_the_first_chose() -> None:
+    counts, of_row = texts(60, 2)
+    choice = WideChoice(cost=0.25, factor=2.0)
+    twice = fit_wide_part(counts, of_row, 2, STARTS, seed=0, choice=replace(choice, factor=4.0))
+    once = fit_wide_part(counts, of_row, 2, STARTS, seed=0, choice=choice)
+    assert once.choice == choice
+    torch.testing.assert_close(twice.weight, 2 * once.weight)
+    torch.testing.assert_close(twice.bias, 2 * once.bias)
 
 
 def test_one_label_is_refused() -> None:
