@@ -93,9 +93,9 @@ def format_preparation_table(rows: list[Row]) -> str:
 
 
 def format_import_time_table(rows: list[Row]) -> str:
-    """Return the Markdown table of how long each import takes, and how much longer than the reference's."""
+    """Return the Markdown table of how long each import takes, and how much longer than its peer's."""
     return format_markdown_table(
-        ["import", "seconds", "above the first row", "aim"],
+        ["import", "seconds", "above its peer", "aim"],
         [
             [
                 row["imported"],
