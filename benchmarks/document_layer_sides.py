@@ -46,7 +46,7 @@ class Side:
 
 
 class LowRankHeads(nn.Module):
-    """From word states H (B, n, D) to A H (B, m D) by LAMA (Mehta et al. 2019) with a learned context; no padding."""
+    """Heads of LAMA (Mehta et al. 2019) with a learned context: word states H (B, n, D) to A H (B, m D), no padding."""
 
     mask: torch.Tensor
 
@@ -67,7 +67,7 @@ class LowRankHeads(nn.Module):
 
 
 class AdditiveHeads(nn.Module):
-    """The same by SAN, the self-attention of Lin et al. (2017)."""
+    """Heads of SAN, the self-attention of Lin et al. (2017): word states H (B, n, D) to A H (B, m D), no padding."""
 
     mask: torch.Tensor
 

@@ -1,7 +1,7 @@
 """The configuration of the linear encoder: the features whose products are its kernel, and the sizes."""
 
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from huggingface_hub.dataclasses import strict
 
@@ -42,8 +42,9 @@ class LinearEncoderConfig(TextEncoderConfig):
             ValueError: a p_norm that is not above 0, fewer features than none, another number of them than elu has, or
                 a state_decay that is none, or below 1 without `causal`.
         """
-        factors = self.state_decay if isinstance(self.state_decay, list) else [self.state_decay] * self.num_heads
-        if len(factors) != self.num_heads or not all(0 < factor <= 1 for factor in factors):
+        is_list = isinstance(self.state_decay, list)
+        factors: Any = self.state_decay if is_list else [self.state_decay]
+        if (is_list and len(factors) != self.num_heads) or not all(0 < factor <= 1 for factor in factors):
             raise ValueError(
                 f"state_decay is {self.state_decay}; expected a number in (0, 1], or {self.num_heads}, one for a head"
             )

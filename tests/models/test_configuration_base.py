@@ -123,7 +123,9 @@ def test_a_list_of_fractions_is_bounded_as_fractions_are() -> None:
         for field in fields(known.config_class)
         if "list[float]" in str(field.type)
     }
-    assert {name for _, name in lists} == {"kl_gamma_prior", "interval_errors", "ideal_points", "ideal_point_errors"}
+    assert {name for _, name in lists} == {
+        *("kl_gamma_prior", "interval_errors", "ideal_points", "ideal_point_errors", "state_decay")
+    }
     for config_class, name in lists:
         bounded = partial(config_class.validate_numbers, config := config_class())
         setattr(config, name, [1.7e9, -250_000.5])

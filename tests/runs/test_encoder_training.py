@@ -115,10 +115,11 @@ def test_a_trained_encoder_has_a_rate_and_a_warmup_of_its_own(trained: tuple[str
     task = SequenceClassificationTask(config, encoder_learning_rate=1e-4, encoder_warmup_steps=4, learning_rate=1e-2)
     load_encoder_weights(task.model, encoder)
 
-    class NoClipping:
+    class Clipping:
         gradient_clip_val = 1.0
+        precision = "32-true"
 
-    task._trainer = NoClipping()
+    task._trainer = Clipping()
     chosen = task.configure_optimizers()
     others, own = chosen["optimizer"].param_groups
     assert {id(one) for one in own["params"]} == {id(one) for one in task.model.get_input_embeddings().parameters()}
