@@ -66,9 +66,12 @@ def format_setting_changes(pairs: Mapping[str, tuple[RunResult, RunResult]]) -> 
 
 
 def _list_setting_changes(run: RunResult, baseline_run: RunResult) -> list[str]:
-    """Return the settings that differ from the baseline run's, each as text; word vectors by name, not by content."""
+    """Return the settings that differ from the baseline run's, each as text; word vectors by name, not by content.
+
+    A setting that the version of one of them did not have yet counts where it is switched on.
+    """
     keys = sorted({**run.settings, **baseline_run.settings}.keys() - {VECTORS_CONTENT})
-    changed = [key for key in keys if run.settings.get(key) != baseline_run.settings.get(key)]
+    changed = [key for key in keys if (run.settings.get(key) or None) != (baseline_run.settings.get(key) or None)]
     return [f"{key} {json.dumps(run.settings.get(key))}" for key in changed]
 
 
