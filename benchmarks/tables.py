@@ -152,7 +152,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
 
 K5 = "contextualizer, K = 5"
 DEFAULT, FAVOR, ELU = "learned, default M", "favor, M = 64", "elu"
-LENGTHS_AND_AIMS = ("", "n = 256", "n = 512", "n = 4096", "n = 16384", "at least 8 at n = 4096")
+LENGTHS_AND_AIMS = ("", "n = 256", "n = 512", "n = 1024", "n = 4096", "at least 8 at n = 4096")
 EXCERPTS: dict[str, Excerpt] = {
     "second_order_attention-cpu": Excerpt(
         ("Layers, speed",),
