@@ -155,14 +155,14 @@ class _ClosedFormAttention(torch.autograd.Function):
             )
             for number, words in enumerate(_split_words(x)):
                 weights = kept[number] if kept else _compute_logits(keys, query, factor, mask, words).sub_(top).exp_()
-                direct[:, words] = along = weights * scaled
+                along = torch.mul(weights, scaled, out=direct[:, words])
                 # The gradient of the logits (B, words, m), and then that of the factors of logit = (p * q) W^T.
                 grad_logits = (x[:, words] - out).mul_(along).to(keys.dtype)
                 product = keys[:, words] * query.unsqueeze(1)  # (B, words, u)
                 grad_weight.addmm_(grad_logits.flatten(0, 1).T, product.flatten(0, 1))
                 grad_product = grad_logits @ factor  # (B, words, u)
-                grad_gate += (grad_product * keys[:, words]).sum(dim=1)
-                grad_projected[:, words] = grad_product * query.unsqueeze(1)
+                torch.mul(grad_product, query.unsqueeze(1), out=grad_projected[:, words])
+                grad_gate += grad_product.mul_(keys[:, words]).sum(dim=1)
         return (
             direct.to(x.dtype),  # x acts through p too: autograd adds that part
             grad_projected.to(projected.dtype),

@@ -46,7 +46,8 @@ def peak_bytes(model: Any, batch: dict[str, torch.Tensor]) -> int:
         (KernelEncoderForTokenClassification, KernelEncoderConfig(**ENCODER, attention="ikan", kernel="direct")),
         (LinearEncoderForCausalLM, LinearEncoderConfig(**ENCODER, causal=True)),
         (HigherOrderEncoderForSequenceClassification, HigherOrderEncoderConfig(**ENCODER)),
-        (ContextualizerForSequenceClassification, ContextualizerConfig(vocab_size=50, word_dim=32)),
+        # A step of the Contextualizer keeps one tensor of the size of the text: ten of them are worth checkpoints.
+        (ContextualizerForSequenceClassification, ContextualizerConfig(vocab_size=50, word_dim=64, num_steps=10)),
     ],
     ids=["dot", "ikan", "esa", "hsa", "contextualizer"],
 )
