@@ -131,11 +131,24 @@ def explicit(module: CharCnn, characters: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("kernel_size", [1, 3, 7, 9, 16])
 @pytest.mark.parametrize("length", [1, 2, 8, 16])
-def test_equals_an_explicit_loop(kernel_size: int, length: int) -> None:
-    module = char_cnn(kernel_size)
+@pytest.mark.parametrize("trained", [True, False], ids=["convolution", "looked up"])
+def test_equals_an_explicit_loop(kernel_size: int, length: int, trained: bool) -> None:
+    module = char_cnn(kernel_size).train(trained)
     characters = word(length)
-    out = module(padded(characters).view(1, 1, -1))
+    with torch.set_grad_enabled(trained):
+        out = module(torch.stack([padded(characters), padded(word(4, 1))]).view(1, 2, -1))
     torch.testing.assert_close(out[0, 0], explicit(module, characters), rtol=0, atol=1e-12)
+
+
+@torch.no_grad()
+def test_products_are_looked_up_where_there_is_no_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch without words included, and each word has the same bits whatever stands beside it."""
+    module = char_cnn().eval()
+    monkeypatch.delattr(CharCnn, "_embed_distinct_words")
+    words = torch.stack([padded(word(length, length)) for length in range(1, 16)])
+    together = module(words[None])
+    assert all(module(words[None, number : number + 1]).equal(together[:, number : number + 1]) for number in range(15))
+    assert module(words[None, :0]).shape == (1, 0, 4)
 
 
 def test_a_long_word_is_its_first_sixteen_characters() -> None:
