@@ -507,10 +507,11 @@ def _install_attention(model: PreTrainedModel, record: Mapping[str, Any]) -> Non
         module.register_forward_pre_hook(_store_hidden_states_hook, with_kwargs=True)
         # Also after a pass that failed: the module must not keep the steps alive.
         module.register_forward_hook(_clear_hidden_states_hook, always_call=True)
-    # A pass begins at the base model, where the divergences of the last one go.
-    model.base_model.register_forward_pre_hook(_clear_divergences_hook)
     if record["name"] == "ctxzoo_efficient":
         model.base_model.register_forward_pre_hook(_keep_states_hook, with_kwargs=True)
+    else:
+        # A pass begins at the base model, where the divergences of the last one go.
+        model.base_model.register_forward_pre_hook(_clear_divergences_hook)
     setattr(model.config, RECORD, {"name": record["name"], "modules": dict(record["modules"])})
     model.config.attn_implementation = record["name"]  # so that a stock model of the checkpoint refuses to run
     if any(_needs_more_than_kv_cache(mechanism.attention) for _, mechanism in mechanisms) and model.can_generate():

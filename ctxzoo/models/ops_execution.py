@@ -130,4 +130,6 @@ def in_evaluation_mode(model: nn.Module) -> Iterator[None]:
 
 def disable_autocast(device: torch.device) -> AbstractContextManager[object]:
     """Return a context in which nothing is computed in half precision; exported programs cannot hold it."""
-    return nullcontext() if is_exporting() else torch.autocast(device.type, enabled=False)
+    if is_exporting() or not torch.is_autocast_enabled(device.type):
+        return nullcontext()
+    return torch.autocast(device.type, enabled=False)

@@ -436,7 +436,7 @@ def _may_differ(first: torch.Tensor, last: torch.Tensor) -> bool:
 
 def _append_ones_column(value: torch.Tensor) -> torch.Tensor:
     """Return `value` with a column of ones, so that one weighted sum gives numerator and denominator of attention."""
-    return torch.cat((value, torch.ones_like(value[..., :1])), dim=-1)
+    return F.pad(value, (0, 1), value=1.0)
 
 
 def _divide_by_last_column(sums: torch.Tensor, eps: float, signed: bool) -> torch.Tensor:
@@ -444,8 +444,18 @@ def _divide_by_last_column(sums: torch.Tensor, eps: float, signed: bool) -> torc
 
     The divisor is kept away from 0 by `eps`; `signed` says that it may be negative.
     """
+    if not torch.is_grad_enabled():
+        return sums[..., :-1] / _find_divisor(sums, eps, signed)
     output: torch.Tensor = _DivisionByLastColumn.apply(sums, eps, signed)  # type: ignore[no-untyped-call]
     return output
+
+
+def _find_divisor(sums: torch.Tensor, eps: float, signed: bool) -> torch.Tensor:
+    """Return the last column (..., 1) of `sums`, kept away from 0 by `eps`."""
+    total = sums[..., -1:]
+    if signed:
+        return torch.where(total.abs() < eps, torch.where(total < 0, -eps, eps), total)
+    return total.clamp(min=eps)
 
 
 class _DivisionByLastColumn(torch.autograd.Function):
@@ -454,13 +464,9 @@ class _DivisionByLastColumn(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, sums: torch.Tensor, eps: float, signed: bool) -> torch.Tensor:
         """Return the sums (..., d) divided by the last column."""
-        total = sums[..., -1:]
-        if signed:
-            divisor = torch.where(total.abs() < eps, torch.where(total < 0, -eps, eps), total)
-        else:
-            divisor = total.clamp(min=eps)
+        divisor = _find_divisor(sums, eps, signed)
         output = sums[..., :-1] / divisor
-        ctx.save_for_backward(output, divisor, divisor == total)
+        ctx.save_for_backward(output, divisor, divisor == sums[..., -1:])
         return output
 
     @staticmethod
