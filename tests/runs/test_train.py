@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -24,25 +20,12 @@ from ctxzoo.training.process_group import check_batches_for_processes
 from ctxzoo.training.run_folder import LOCK, RunLockedError, lock_run_files
 from recipes import squad_bidaf, wikipedia_attention_cbow
 from tests.support.classifier_runs import classifier_run
-from tests.support.subprocesses import REPOSITORY_ROOT
-
-
-def two_processes(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tests.support.classifier_runs", str(folder), "2", *arguments],
-        cwd=REPOSITORY_ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+from tests.support.subprocesses import check_finished, run_module
 
 
 @pytest.mark.slow
 def test_every_process_reads_the_results_that_the_first_writes(tmp_path):
-    finished = two_processes(tmp_path, "100000")  # one batch of each split, which both share
-    assert finished.returncode == 0, finished.stderr[-4000:]
+    check_finished(run_module("tests.support.classifier_runs", tmp_path, 2, 100_000))  # both share the batch of a split
     first, second = (json.loads((tmp_path / f"read_by_{rank}.json").read_text()) for rank in range(2))
     assert first == second
     assert "test/accuracy" in first

@@ -88,6 +88,22 @@ def run_python(
     return check_finished(finished)
 
 
+def run_module(module: str, *arguments: object, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    """Run `python -m module` with `arguments` from the root of the repository, on one thread, and wait for it.
+
+    Trainings in several processes find each other on this machine alone. The exit status is not looked at.
+    """
+    return subprocess.run(
+        [sys.executable, "-m", module, *map(str, arguments)],
+        cwd=REPOSITORY_ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
 def check_finished(finished: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
     """Return it if its exit status is 0.
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +11,7 @@ import pytest
 import torch
 
 from ctxzoo.training.trainer import LAST
-from tests.support.subprocesses import REPOSITORY_ROOT
+from tests.support.subprocesses import check_finished, run_module
 from tests.support.training_runs import STEPS_PER_EPOCH
 
 pytestmark = pytest.mark.slow
@@ -23,17 +20,7 @@ pytestmark = pytest.mark.slow
 def run(data: Path, output: Path, **settings: Any) -> list[dict[str, str]]:
     """Train in a program of its own; the rows of its log."""
     options = [f"{name}={json.dumps(value)}" for name, value in settings.items()]
-    command = [sys.executable, "-m", "tests.support.training_runs", str(data), str(output), *options]
-    finished = subprocess.run(
-        command,
-        cwd=REPOSITORY_ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr[-4000:]
+    check_finished(run_module("tests.support.training_runs", data, output, *options))
     with (output / "logs" / "csv" / "metrics.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.plain_trainers import LIGHTNING_PROBLEMS, plain_trainer, scores_and_rows, tiny_run
-from tests.support.subprocesses import REPOSITORY_ROOT
+from tests.support.subprocesses import check_finished, run_module
 
 
 def on_devices(folder: Path, devices: int, *problems: str) -> list[dict[str, Any]]:
     """What each process of a program finds."""
-    finished = subprocess.run(
-        [sys.executable, "-m", "tests.support.plain_trainers", str(folder), str(devices), *problems],
-        cwd=REPOSITORY_ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr[-4000:]
+    check_finished(run_module("tests.support.plain_trainers", folder, devices, *problems, timeout=600))
     return [json.loads((folder / f"{devices}-{rank}.json").read_text()) for rank in range(devices)]
 
 

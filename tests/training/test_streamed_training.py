@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +21,7 @@ from ctxzoo.tasks.sequences.data import HistoryDataModule, SessionDataModule
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from tests.support.own_trainings import ALL_PROBLEMS, own_experiment
 from tests.support.streamed_runs import BLOCK, train, use_small_blocks, write_texts
-from tests.support.subprocesses import REPOSITORY_ROOT
+from tests.support.subprocesses import check_finished, run_module
 from tests.support.training_runs import differences, result
 
 pytestmark = pytest.mark.usefixtures("own_cache", "small_blocks")
@@ -106,16 +103,7 @@ def test_two_processes_take_as_many_steps_and_go_on(texts, tmp_path, problem):
         options = [
             f"{name}={json.dumps(value)}" for name, value in {"devices": 2, "strategy": "ddp", **settings}.items()
         ]
-        finished = subprocess.run(
-            [sys.executable, "-m", "tests.support.streamed_runs", problem, str(texts), str(output), *options],
-            cwd=REPOSITORY_ROOT,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1"},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert finished.returncode == 0, finished.stderr[-4000:]
+        check_finished(run_module("tests.support.streamed_runs", problem, texts, output, *options))
         return result(output)
 
     whole = run(tmp_path / "whole", epochs=2)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +20,7 @@ from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.training.classification import CALIBRATION_BINS, ClassificationScores, label_fields
 from ctxzoo.training.task import NonFiniteLossError
 from ctxzoo.word_vectors.vocabulary import overwrite_word_vector_columns
-from tests.support.subprocesses import REPOSITORY_ROOT
+from tests.support.subprocesses import check_finished, run_module
 from tests.support.tiny_bert import save_tiny_bert, tiny_tokenizer
 from tests.support.toy.configuration_toy import ToyConfig
 from tests.support.toy_classifier import LABELS, registered_toy, toy_config, toy_data
@@ -341,17 +338,8 @@ def test_mixed_precision_scores_in_float32(data: Any, tmp_path: Path) -> None:
 
 def run(data: Path, output: Path, **settings: Any) -> dict[str, float]:
     """Train in a program of its own; the last validation scores of its log."""
-    command = [sys.executable, "-m", "tests.support.toy_classifier", str(data), str(output)]
-    finished = subprocess.run(
-        [*command, *(f"{name}={json.dumps(value)}" for name, value in settings.items())],
-        cwd=REPOSITORY_ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr[-4000:]
+    options = [f"{name}={json.dumps(value)}" for name, value in settings.items()]
+    check_finished(run_module("tests.support.toy_classifier", data, output, *options))
     with (output / "logs" / "csv" / "metrics.csv").open(newline="") as file:
         row = [row for row in csv.DictReader(file) if row.get("validation/accuracy")][-1]
     return {name: float(value) for name, value in row.items() if name.startswith("validation/")}

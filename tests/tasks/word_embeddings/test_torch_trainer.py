@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from ctxzoo.tasks.word_embeddings.sparse_sgd import RowLimitedSGD
 from ctxzoo.tasks.word_embeddings.task import LONGEST_STEP
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.trainer import LAST
-from tests.support.subprocesses import REPOSITORY_ROOT
+from tests.support.subprocesses import check_finished, run_module
 from tests.support.torch_embedding_runs import model_of, settings, trainer_of, trainer_of_many_words
 
 
@@ -128,16 +126,7 @@ def test_workers_build_the_same_batches(whole: dict[str, Any], tmp_path: Path) -
 def together(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """What each of two processes read and ended with."""
     folder = tmp_path_factory.mktemp("together")
-    finished = subprocess.run(
-        [sys.executable, "-m", "tests.support.torch_embedding_runs", str(folder), "2"],
-        cwd=REPOSITORY_ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr[-4000:]
+    check_finished(run_module("tests.support.torch_embedding_runs", folder, 2))
     return [torch.load(folder / f"process{rank}.pt", weights_only=True) for rank in range(2)]
 
 
