@@ -66,14 +66,25 @@ def write_questions(folder: Path, rows: int = 200) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("problem", [pytest.param("text-classification", marks=pytest.mark.slow), "language-modelling"])
-def test_a_stopped_training_goes_on_as_one_that_was_not_to_the_bit(texts, tmp_path, problem):
+WRITERS = {
+    "language-modelling": write_texts,
+    "text-classification": write_texts,
+    "session-recommendation": write_sessions,
+    "question-answering": write_questions,
+}
+
+
+@pytest.mark.parametrize(
+    "problem", [pytest.param(name, marks=[pytest.mark.slow] * (name != "language-modelling")) for name in WRITERS]
+)
+def test_a_stopped_training_goes_on_as_one_that_was_not_to_the_bit(tmp_path, problem):
     """It stops in the middle of a pool, of the first epoch and of the second."""
-    whole = train(problem, texts, tmp_path / "whole")
+    rows = WRITERS[problem](tmp_path / "rows", 300)
+    whole = train(problem, rows, tmp_path / "whole")
     steps = whole.global_step
     assert steps % 2 == 0
     for stop in (steps // 4, steps // 2 + 3, None):
-        run = train(problem, texts, tmp_path / "parts", **({} if stop is None else {"max_steps": stop}))
+        run = train(problem, rows, tmp_path / "parts", **({} if stop is None else {"max_steps": stop}))
         assert run.global_step == (stop or steps)
     found, expected = result(tmp_path / "parts"), result(tmp_path / "whole")
     for name in ("state_dict", "current_model_state", "averaging_state", "optimizer_states", "global_step"):
