@@ -6,7 +6,7 @@
 Whole commands in processes of their own, in turns, one thread each: reading a CSV file, training, saving; user and
 system seconds of the processor, medians over rounds. Ours leaves out the linear model that it prints beside its own.
 The peer, `words_characters_svm_tuned` of `build_linear_baseline`, is fitted and saved. Each is run on a few texts too,
-which shows what start and imports cost.
+which shows what a start costs, and the imports that any training with Lightning needs stand by themselves, as 0 texts.
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ ROOT = Path(__file__).resolve().parents[1]
 PEER = "words_characters_svm_tuned"
 FEW, MANY, AIM = 100, 5_000, 15  # texts; processor seconds of ours on many
 OURS = ["-m", "ctxzoo.cli", "train", "text-classification", "--data", "{file}", "--no_baselines"]
+IMPORTS = "imports alone"
 COMMANDS = {
     "`ctxzoo train`": OURS,
+    IMPORTS: ["-c", "import datasets, lightning.pytorch, sklearn.svm; from transformers import AutoModel"],
     "TF-IDF and linear SVM, tuned": ["-m", "benchmarks.default_text_classifier", "--peer", "{file}"],
 }
 
@@ -59,7 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     commit, rounds = git_commit(), 1 if options.quick else options.rounds
     sizes = (60,) if options.quick else (FEW, MANY)
     texts, labels, _ = read_rows_of(options.quick)
-    seconds: dict[tuple[str, int], list[float]] = {(name, size): [] for size in sizes for name in COMMANDS}
+    seconds: dict[tuple[str, int], list[float]] = {(IMPORTS, 0): []}
+    seconds |= {(name, size): [] for size in sizes for name in COMMANDS if name != IMPORTS}
     with tempfile.TemporaryDirectory() as scratch:
         for size in sizes:
             with Path(scratch, f"{size}.csv").open("w", newline="", encoding="utf-8") as opened:

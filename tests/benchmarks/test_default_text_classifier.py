@@ -21,6 +21,6 @@ def test_the_seconds_of_children_count_and_a_failure_says_what_was_printed(tmp_p
 @pytest.mark.slow
 def test_both_commands_train(tmp_path: Path) -> None:
     rows = read_rows(main(["--quick", "--output", str(tmp_path / "rows.csv")]))
-    assert [row["command_measured"] for row in rows] == list(COMMANDS)
+    assert {row["command_measured"] for row in rows} == set(COMMANDS)
     assert all(float(row["processor_seconds"]) > 1 for row in rows)
     assert "| `ctxzoo train` | 60 |" in format_default_text_classifier_table(rows)
