@@ -120,6 +120,7 @@ def draw_gammas(alphas: Any, draws: Any, work: Any, pending: Any, begin: Any, st
         alphas, draws: (m,) shape parameters, and buffer for the m draws.
         work, pending: Work buffers (5, m) and (m,): separate loops make random bits and use them, which is faster.
         begin: Number of the first variable, which determines its random bits.
+        step, key0, key1: Number of the step and keys of 32 bits, as wider integers.
     """
     first, second, accepting, boosting, tries = work[0], work[1], work[2], work[3], work[4]
     num_pending = len(alphas)
@@ -129,7 +130,8 @@ def draw_gammas(alphas: Any, draws: Any, work: Any, pending: Any, begin: Any, st
     attempt = 0
     while num_pending:
         for place in range(num_pending):
-            a, b, c, d = draw_random_bits(u32(begin + pending[place]), u32(attempt), step, key0, key1)
+            # Keys become 32 bits here: of keys that have as many from the start the loop is half as wide.
+            a, b, c, d = draw_random_bits(u32(begin + pending[place]), u32(attempt), u32(step), u32(key0), u32(key1))
             first[place], second[place], accepting[place], boosting[place] = (
                 bits_to_uniform(a),
                 bits_to_uniform(b),
@@ -198,7 +200,7 @@ def forward_step_loop(
     weights, row_draws = empty(gates * size, f32), empty(gates * size, f32)
     work, pending = empty((5, gates * size), f32), empty(gates * size, i32)
     write, keep = empty(size, f32), empty(size, f32)
-    key0, key1 = u32(seed & LOW), u32(seed >> HALF_WORD)
+    key0, key1 = seed & LOW, seed >> HALF_WORD
     for row in range(batch):
         u = blocks[step, row].reshape(count * size)
         # Kinds are in an order: from KUMARASWAMY on the blocks are parameters of distributions.
@@ -207,7 +209,7 @@ def forward_step_loop(
                 weights[element] = softplus(u[element]) + eps
         if draw:
             target = draws[step, row].reshape(gates * size) if keep_draws else row_draws
-            draw_gammas(weights, target, work, pending, row * gates * size, u32(step), key0, key1)
+            draw_gammas(weights, target, work, pending, row * gates * size, step, key0, key1)
             for element in range(gates * size):
                 weights[element] = target[element] + eps
         w0, w1 = weights[:size], weights[size : 2 * size]

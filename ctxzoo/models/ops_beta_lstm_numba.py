@@ -132,9 +132,9 @@ def build_gamma_derivative_table() -> tuple[torch.Tensor, int]:
 
 def _is_covered_by_table(gates: torch.Tensor, draws: torch.Tensor, eps: float) -> bool:
     """Return whether all shapes and draws lie within the table of derivatives; NaN does not."""
-    highest = float(gates.max()) + 1  # above softplus(u) + eps, where u is above 0
+    highest = float(gates.amax()) + 1  # above softplus(u) + eps, where u is above 0
     # No shape is below eps, so that ln eps is the lowest row.
-    return math.log(eps) > SHAPES[0] and highest < math.exp(SHAPES[1]) and float(draws.max()) < math.exp(VALUES[1])
+    return math.log(eps) > SHAPES[0] and highest < math.exp(SHAPES[1]) and float(draws.amax()) < math.exp(VALUES[1])
 
 
 def _get_temperature(gating: Gating) -> Any:

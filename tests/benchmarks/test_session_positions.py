@@ -35,5 +35,5 @@ def test_it_runs_and_its_table_says_whether_the_aim_is_reached(tmp_path: Path) -
     for row, seconds in zip(rows, (1.0, 4.0, 2.0, 2.0, 4.0, 2.0), strict=True):
         row["seconds"] = str(seconds)
     lines = format_session_positions_table(rows).splitlines()
-    assert lines[2].endswith("| 1.0 | 0.25 | reached |")
-    assert lines[5].endswith("| 2.0 | 0.50 | missed |")
+    assert lines[2].endswith("| 1.0 | 0.5 | 0.25 | reached |")
+    assert lines[5].endswith("| 2.0 | 1.0 | 0.50 | missed |")
