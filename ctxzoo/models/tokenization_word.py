@@ -459,23 +459,24 @@ class KeptPieces(Generic[Value]):
         self._value_of_piece = KeptValues(self._convert_piece)
         self._convert = convert
         self._line_break: re.Pattern[str] | None = None
-        self._cuts_pieces = False
+        self._cuts_pieces = self._leaves_pieces = False
         for name, lower_case, fold_digits in product(get_args(PreTokenizerName), (False, True), (False, True)):
             if _get_state(build_pre_tokenizer(lower_case, name, fold_digits)) == _get_state(backend):
                 self._cuts_pieces = True
+                self._leaves_pieces = name == "whitespace" and backend.normalizer is None
                 if name != "whitespace":
                     self._line_break = re.compile(_BREAK_WITH_BLANK, re.IGNORECASE if lower_case else 0)
 
     def read(self, text: str) -> Iterator[Value]:
         """Return what is made of the words of a text, piece after piece."""
         if not self._cuts_pieces or any(blank in text for blank in _BLANKS_OF_PYTHON):
-            return iter([self._convert_piece(text)])
+            return iter([self._convert(pre_tokenize(self.backend, text))])
         if self._line_break is not None and "<" in text:
             text = self._line_break.sub(" ", text)
         return map(self._value_of_piece.__getitem__, text.split())
 
     def _convert_piece(self, piece: str) -> Value:
-        return self._convert(pre_tokenize(self.backend, piece))
+        return self._convert([piece] if self._leaves_pieces else pre_tokenize(self.backend, piece))
 
 
 class _KeptCuts:
