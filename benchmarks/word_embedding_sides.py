@@ -15,12 +15,9 @@ from benchmarks.memory import measure_own_peak_memory_mb
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import build_pre_tokenizer
-from ctxzoo.tasks.word_embeddings import analogy as word_analogy
-from ctxzoo.tasks.word_embeddings import similarity as word_similarity
 from ctxzoo.tasks.word_embeddings.corpus import Corpus, load_corpus
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.tasks.word_embeddings.settings import CUSTOMS, WordEmbeddingTraining
-from ctxzoo.word_vectors.vectors import WordVectors
 
 DIM, WINDOW, NOISE, SUBSAMPLING, SEED = 50, 20, 10, 1e-3, 1
 SPECIAL = 2
@@ -131,6 +128,11 @@ class Runner:
         """Return the last round's scores of word similarity and analogies in percent; empty without test sets."""
         if not os.environ.get("CTXZOO_DATA"):
             return dict.fromkeys([*SIMILARITY, "semantic", "syntactic"])
+        # Imported here, since a whole process, which scores nothing, should not wait for it.
+        from ctxzoo.tasks.word_embeddings import analogy as word_analogy
+        from ctxzoo.tasks.word_embeddings import similarity as word_similarity
+        from ctxzoo.word_vectors.vectors import WordVectors
+
         words, table = self.vectors
         vectors = WordVectors.from_tensor(words, torch.from_numpy(np.array(table)), self.side.label, fold_digits=True)
         sets, _ = word_similarity.read_word_pairs()

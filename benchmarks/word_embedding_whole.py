@@ -3,7 +3,8 @@
     python -m benchmarks.word_embedding_whole --side JSON TEXT MIN_COUNT THREADS VECTORS
 
 What `word_embedding` times apart is in it: imports, counting words and turning them into ids, compiled loops, read from
-the cache or compiled, and writing.
+the cache or compiled, and writing. Imports are the same for all sides: gensim's process imports PyTorch and ctxzoo too,
+which it does not need.
 """
 
 from __future__ import annotations

@@ -2,17 +2,16 @@
 
 import re
 from array import array
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, product, repeat
-from typing import Any, Literal, get_args
+from typing import Any, Generic, Literal, get_args
 
 from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordLevel
 from transformers.tokenization_utils_base import LARGE_INTEGER, TruncationStrategy
 from transformers.utils import PaddingStrategy
 
-from .ops_ngrams import MOST_KEPT, KeptValues, NgramIds, generate_character_ngrams
+from .ops_ngrams import MOST_KEPT, KeptValues, NgramIds, Value, generate_character_ngrams
 from .ops_subwords import NO_SUBWORDS
 from .tokenization_base import PAD_TOKEN, SUBWORDS, UNK_TOKEN, EncodingOptions, UnpaddedBatch, ZooTokenizer
 from .tokenization_features import NUM_FEATURES, list_word_features
@@ -25,7 +24,7 @@ NO_OFFSETS = (0, 0)  # offsets of padding and of n-grams, which stand for no sin
 LINE_BREAK = r"""<br ?/?>|\\n|\\(?=")"""
 
 _BREAK_WITH_BLANK = "<br /?>"  # those of them that are more than one piece between blanks
-_BLANKS_OF_PYTHON = re.compile("[\x1c-\x1f]")  # at which `str.split` cuts and pre-tokenizers do not
+_BLANKS_OF_PYTHON = "\x1c\x1d\x1e\x1f"  # at which `str.split` cuts and pre-tokenizers do not
 
 _ALNUM = r"[\p{L}\p{M}\p{N}]"
 _END = rf"(?!{_ALNUM})"
@@ -444,33 +443,53 @@ class WordTokenizer(ZooTokenizer):
         return added
 
 
-class _KeptCuts:
-    """Words of texts and ids of their n-grams, kept for pieces and words that texts repeat.
+class KeptPieces(Generic[Value]):
+    """What a function makes of the words of a text, kept for the pieces that texts repeat.
 
     A piece is what stands between blanks. The pre-tokenizers of `build_pre_tokenizer` cut a text at blanks, and look
     nowhere beyond them, so its words are those of its pieces; with another one each text is cut as a whole.
+
+    Args:
+        backend: Backend that cuts texts into words.
+        convert: Function from the words of a piece, or of a text that is cut as a whole, to what is made of them.
     """
 
-    def __init__(self, backend: Tokenizer, ngrams: NgramIds) -> None:
+    def __init__(self, backend: Tokenizer, convert: Callable[[list[str]], Value]) -> None:
         self.backend = backend
-        self.ngrams = ngrams
-        self._index_of_word = backend.get_vocab()
-        self._words_of_piece = KeptValues(partial(pre_tokenize, backend))
+        self._value_of_piece = KeptValues(self._convert_piece)
+        self._convert = convert
         self._line_break: re.Pattern[str] | None = None
-        self._cuts_pieces = False
+        self._cuts_pieces = self._leaves_pieces = False
         for name, lower_case, fold_digits in product(get_args(PreTokenizerName), (False, True), (False, True)):
             if _get_state(build_pre_tokenizer(lower_case, name, fold_digits)) == _get_state(backend):
                 self._cuts_pieces = True
+                self._leaves_pieces = name == "whitespace" and backend.normalizer is None
                 if name != "whitespace":
                     self._line_break = re.compile(_BREAK_WITH_BLANK, re.IGNORECASE if lower_case else 0)
 
-    def cut(self, text: str) -> list[str]:
-        """Return all words of a text, known or not, as `pre_tokenize` does."""
-        if not self._cuts_pieces or _BLANKS_OF_PYTHON.search(text):
-            return pre_tokenize(self.backend, text)
+    def read(self, text: str) -> Iterator[Value]:
+        """Return what is made of the words of a text, piece after piece."""
+        if not self._cuts_pieces or any(blank in text for blank in _BLANKS_OF_PYTHON):
+            return iter([self._convert(pre_tokenize(self.backend, text))])
         if self._line_break is not None and "<" in text:
             text = self._line_break.sub(" ", text)
-        return list(chain.from_iterable(map(self._words_of_piece.__getitem__, text.split())))
+        return map(self._value_of_piece.__getitem__, text.split())
+
+    def _convert_piece(self, piece: str) -> Value:
+        return self._convert([piece] if self._leaves_pieces else pre_tokenize(self.backend, piece))
+
+
+class _KeptCuts:
+    """Words of texts and ids of their n-grams, kept for pieces and words that texts repeat."""
+
+    def __init__(self, backend: Tokenizer, ngrams: NgramIds) -> None:
+        self.ngrams = ngrams
+        self._index_of_word = backend.get_vocab()
+        self._pieces: KeptPieces[list[str]] = KeptPieces(backend, list)
+
+    def cut(self, text: str) -> list[str]:
+        """Return all words of a text, known or not, as `pre_tokenize` does."""
+        return list(chain.from_iterable(self._pieces.read(text)))
 
     def look_up(self, words: list[str]) -> list[int]:
         """Return the id of each word, 0 for those that are not in the vocabulary."""

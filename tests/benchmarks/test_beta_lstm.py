@@ -54,7 +54,7 @@ def test_quick_run_writes_a_whole_table(tmp_path: Path, monkeypatch: pytest.Monk
     assert all(row["seconds"] and row["ratio"] and row["note"] == "" for row in rows)
     text = tables_of(rows)
     assert "**One sequence** (float32, 1 thread, B = 1, n = 4, I = 8)" in text
-    assert text.count("at most 5") == text.count("at most 1.5") == text.count("at most 1.8 |") == len(COMPARISONS)
+    assert text.count("at most 2.5") == text.count("at most 1.7") == text.count("at most 1.8 |") == len(COMPARISONS)
 
 
 def test_aims_are_judged_by_the_training_step() -> None:

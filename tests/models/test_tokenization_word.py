@@ -603,7 +603,7 @@ def test_texts_are_cut_piece_by_piece_as_they_are_as_a_whole(pre_tokenizer: PreT
     texts = ["".join(generator.choices(PIECES, k=generator.randint(0, 9))) for _ in range(2000)]
     texts.append("3.5 film 3.5")
     cuts = hashed._get_kept_cuts()
-    assert cuts._cuts_pieces
+    assert cuts._pieces._cuts_pieces
     for text in texts + texts[:50]:
         assert cuts.cut(text) == pre_tokenize(hashed._tokenizer, text), text
     for limit in (None, 1):
@@ -629,7 +629,7 @@ def test_what_is_kept_has_a_bound_and_other_backends_cut_whole_texts(monkeypatch
         assert kept(text)["input_ids"] == plain(text, return_offsets_mapping=True)["input_ids"]
     cuts = kept._kept_cuts
     assert cuts is not None
-    assert max(map(len, (cuts._words_of_piece, cuts.ngrams._of_ngrams, cuts.ngrams._of_words))) <= 3
+    assert max(map(len, (cuts._pieces._value_of_piece, cuts.ngrams._of_ngrams, cuts.ngrams._of_words))) <= 3
     assert deepcopy(kept)._kept_cuts is None
 
     other = build_word_tokenizer(["a", "b"], **options)

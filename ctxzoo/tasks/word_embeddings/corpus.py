@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import mmap
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from ctxzoo.data.files import build_cached_folder, default_cache_folder, hash_strings
-from ctxzoo.models.tokenization_word import pre_tokenize
+from ctxzoo.models.tokenization_word import KeptPieces
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 
 LONGEST_SENTENCE = 1000  # words of a sentence; what is longer is cut
@@ -121,10 +122,9 @@ def _write_corpus(
     id_of_word: dict[str, int] = {}
     raw_words = 0
     with rough.open("wb") as ids_file, ends.open("wb") as ends_file:
-        for lines in _tokenize_in_chunks(source, pre_tokenizer):
-            ids = [id_of_word.setdefault(word, len(id_of_word)) for words in lines for word in words]
-            np.array(ids, np.int32).tofile(ids_file)
-            (raw_words + np.cumsum([len(words) for words in lines], dtype=np.int64)).tofile(ends_file)
+        for ids, line_ends in _number_words(source, pre_tokenizer, id_of_word):
+            ids.tofile(ids_file)
+            (raw_words + np.array(line_ends, np.int64)).tofile(ends_file)
             raw_words += len(ids)
     if not id_of_word:
         raise ValueError(f"the corpus {source.name!r} is empty; expected lines of text")
@@ -158,19 +158,27 @@ def _write_corpus(
     (folder / WORDS).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
-def _tokenize_in_chunks(source: CorpusSource, pre_tokenizer: Tokenizer) -> Iterator[list[list[str]]]:
-    """Yield the words of a text, those of some lines at a time."""
-    lines: list[list[str]] = []
-    waiting = 0
+def _number_words(
+    source: CorpusSource, pre_tokenizer: Tokenizer, id_of_word: dict[str, int]
+) -> Iterator[tuple[array[int], list[int]]]:
+    """Yield preliminary ids of the words of some lines at a time, and where among them each line ends.
+
+    `id_of_word` gets the id of each word, in the order of first appearance.
+    """
+
+    def number(words: list[str]) -> bytes:
+        return array("i", [id_of_word.setdefault(word, len(id_of_word)) for word in words]).tobytes()
+
+    pieces = KeptPieces(pre_tokenizer, number)
+    ids, ends = array("i"), []
     for line in source.lines():
-        words = pre_tokenize(pre_tokenizer, line)
-        lines.append(words)
-        waiting += len(words)
-        if waiting >= WORDS_AT_ONCE:
-            yield lines
-            lines, waiting = [], 0
-    if lines:
-        yield lines
+        ids.frombytes(b"".join(pieces.read(line)))
+        ends.append(len(ids))
+        if len(ids) >= WORDS_AT_ONCE:
+            yield ids, ends
+            ids, ends = array("i"), []
+    if ends:
+        yield ids, ends
 
 
 def _write_known_words(

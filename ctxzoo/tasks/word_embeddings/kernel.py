@@ -97,7 +97,8 @@ class Workspace(NamedTuple):
 
     Attributes:
         sentence: Word id at each position of the sentence.
-        slots: Row of the working block that holds the word at each position; equal words share a row.
+        slots: Row of the working block that holds the word at each position; equal words share a row. Unsigned, so that
+            indexing checks for no negative number.
         words: Word id of each row of the working block.
         slot_of: (V,) candidate row of each word in the working block, valid only if `words` holds the word there.
         rows: Working copy of the words' rows of the input vectors W.
@@ -106,7 +107,7 @@ class Workspace(NamedTuple):
     """
 
     sentence: npt.NDArray[np.int32]
-    slots: npt.NDArray[np.int32]
+    slots: npt.NDArray[np.uint32]
     words: npt.NDArray[np.int32]
     slot_of: npt.NDArray[np.int32]
     rows: Float32Array
@@ -172,7 +173,7 @@ def allocate_workspace(plan: KernelPlan, vocab_size: int) -> Workspace:
 
     return Workspace(
         np.zeros(LONGEST_SENTENCE, np.int32),
-        np.zeros(LONGEST_SENTENCE, np.int32),
+        np.zeros(LONGEST_SENTENCE, np.uint32),
         np.zeros(LONGEST_SENTENCE, np.int32),
         np.zeros(vocab_size, np.int32),
         *allocate_pair(LONGEST_SENTENCE, plan.width),

@@ -62,6 +62,9 @@ def load_sentence_rows(text: Any, sentence: int, weights: Any, work: Any, state:
                 work.slot_of[word] = slot
                 work.words[slot] = word
                 distinct += 1
+                prefetch_row(weights.input, word, width)
+                if word_logits:
+                    prefetch_row(get_word_logit_table(weights), word, logit_width)
             work.sentence[count] = word
             work.slots[count] = slot
             count += 1

@@ -93,8 +93,14 @@ def scale_bits_below(bits: Any, limit: int) -> Any:
 
 @compile_function
 def draw_noise_words(limits: Any, others: Any, state: Any, drawn: Any) -> None:
-    """Draw noise words into drawn[1:] from the alias tables of `build_alias_tables`."""
+    """Draw noise words into drawn[1:] from the alias tables of `build_alias_tables`.
+
+    Which of two words it is comes out of a product, not of a branch, which a processor would guess wrong half of the
+    time.
+    """
     for index in range(1, len(drawn)):
         bits = draw_random_bits(state)
         word = scale_bits_below(bits >> np.uint64(32), len(limits))
-        drawn[index] = word if np.uint32(bits & np.uint64(0xFFFFFFFF)) < limits[word] else others[word]
+        other = np.int64(others[word])
+        is_word = np.int64(np.uint32(bits & np.uint64(0xFFFFFFFF)) < limits[word])
+        drawn[index] = other + (word - other) * is_word

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ctxzoo.models.tokenization_word import build_pre_tokenizer, build_word_tokenizer
+from ctxzoo.models.tokenization_word import PreTokenizerName, build_pre_tokenizer, build_word_tokenizer, pre_tokenize
 from ctxzoo.tasks.word_embeddings import corpus as corpus_module
 from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE, Corpus, load_corpus
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
@@ -95,6 +95,18 @@ def test_chunks_of_random_lines_against_a_plain_count(tmp_path: Path, monkeypatc
     least = sorted(counts.values())[3]
     kept = [[word for word in line if counts[word] >= least] for line in lines]
     assert sentences(load(path, tmp_path, least)) == [line for line in kept if line]
+
+
+@pytest.mark.parametrize("name", ["whitespace", "english", "treebank"])
+@pytest.mark.parametrize("exceptions", [[], ["a-b c"]])
+def test_words_are_those_of_the_pre_tokenizer(tmp_path: Path, name: PreTokenizerName, exceptions: list[str]) -> None:
+    """Whatever blanks are between them, breaks of lines in HTML included; repeated pieces are cut once."""
+    lines = ["It's a\x1cdog<br />in\u3000the\xa0U.S., a-b c", "a-b c it's\t<BR/>The U.S.,\x85dog 1,000 1,000"] * 2
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    pre_tokenizer = build_pre_tokenizer(True, name, fold_digits=True, exceptions=exceptions)
+    corpus = load_corpus(CorpusSource(str(path)), pre_tokenizer, cache=tmp_path / "cache")
+    assert sentences(corpus) == [pre_tokenize(pre_tokenizer, line) for line in lines]
 
 
 def test_long_sentences_are_cut(tmp_path: Path) -> None:
