@@ -27,7 +27,7 @@ from benchmarks.passes import LAYER_PASSES
 from benchmarks.reporting import Value, read_rows, write_rows
 from benchmarks.second_order_sides import HEADS, Side
 from ctxzoo.cli.doctor import find_cxx_compiler
-from ctxzoo.models.ops_second_order_triton import can_run
+from ctxzoo.models.ops_triton import can_run
 from ctxzoo.results.environment import git_commit
 
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)

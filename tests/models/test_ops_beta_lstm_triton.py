@@ -1,17 +1,9 @@
-"""The kernels beside the plain steps, on a CUDA device, or on the CPU under Triton's interpreter.
-
-As in test_ops_second_order_triton.py, the interpreter runs in a process of its own, which `test_under_the_interpreter`
-starts: Triton decides for it when it is first imported.
-"""
+"""The kernels beside the plain steps; see `tests.support.triton_interpreter`."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
-import re
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -26,23 +18,11 @@ from ctxzoo.models.ops_beta_lstm_steps import run_recurrent_steps
 from ctxzoo.models.ops_beta_lstm_triton import can_run, forward_step
 from tests.models.test_ops_beta_lstm_gates import CORRELATIONS
 from tests.support.beta_lstm_layers import Case, RepeatedDraws
+from tests.support.triton_interpreter import HAS_TRITON, INTERPRETED, interpreted, needs_cuda, run_under_the_interpreter
 
-HAS_TRITON = importlib.util.find_spec("triton") is not None
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 ON_DEVICE = [
-    pytest.param(
-        "cpu",
-        marks=pytest.mark.skipif(
-            not (HAS_TRITON and INTERPRETED), reason="runs under Triton's interpreter, in test_under_the_interpreter"
-        ),
-    ),
-    pytest.param(
-        "cuda",
-        marks=[
-            pytest.mark.gpu,
-            pytest.mark.skipif(not torch.cuda.is_available() or INTERPRETED, reason="needs a CUDA device"),
-        ],
-    ),
+    pytest.param("cpu", marks=interpreted),
+    pytest.param("cuda", marks=[pytest.mark.gpu, needs_cuda]),
 ]
 on_device = pytest.mark.parametrize("device", ON_DEVICE)
 EPS = 1e-3
@@ -62,19 +42,7 @@ def equal(found: list[torch.Tensor], expected: list[torch.Tensor], tolerance: fl
 @pytest.mark.skipif(not HAS_TRITON, reason="needs Triton")
 @pytest.mark.skipif(INTERPRETED, reason="this is the process that it starts")
 def test_under_the_interpreter() -> None:
-    root = Path(__file__).parents[2]
-    environment = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = {key: value for key, value in environment.items() if not key.startswith("PYTEST_")}
-    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not gpu", __file__]
-    done = subprocess.run(
-        [sys.executable, *command], env=environment, cwd=root, capture_output=True, text=True, timeout=600
-    )
-    print(done.stdout)
-    if done.returncode != 0 and "only 0-dimensional arrays can be converted" in done.stdout:
-        pytest.skip("the interpreter of this Triton (3.6 is one) cannot run any loop with NumPy 2.4 or newer")
-    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
-    assert re.search(r"\d+ passed, 2 skipped", done.stdout), done.stdout[-5000:]  # this test, and that of the plain CPU
+    run_under_the_interpreter(__file__)
 
 
 @on_device
