@@ -8,8 +8,8 @@ With features of the queries phi_i and of the keys kappa_j, values v_j, and the 
 where S_0 are the sums before the first key, at the level r_0. A program has a row, that is a head of a text, and a
 block of features and of columns of the values. It walks over the positions in chunks, and keeps the sums S of its
 blocks in registers: neither the products of a chunk nor the sums before each chunk are stored. The backward pass walks
-forward once more for the gradient of the queries, which needs S, and then backward for those of keys and values, which
-need the same sums over the later queries.
+forward once more for the gradient of the queries, which needs S, and then twice backward, for those of keys and
+values, which need the same sums over the later queries.
 
 What the 1 behind the values adds up, the sum n over the keys, is a vector beside S: as one more column of the values it
 would double a block. A block of features or columns has its part of a sum over all of them, and parts are added by
@@ -172,35 +172,33 @@ if triton is not None:
             totals = totals * step + tl.sum(risen, axis=0)
 
     @triton.jit(do_not_specialize=["length", "rows"])  # type: ignore[untyped-decorator, unused-ignore]
-    def _key_gradients_kernel(  # type: ignore[no-untyped-def]
-        grad_ptr, query_ptr, key_ptr, value_ptr, levels_ptr, of_last_ptr, dkey_ptr, dvalue_ptr, dstart_ptr,
+    def _key_gradient_kernel(  # type: ignore[no-untyped-def]
+        grad_ptr, query_ptr, value_ptr, levels_ptr, of_last_ptr, dkey_ptr, dstart_ptr,
         length, rows,
         F: tl.constexpr, V: tl.constexpr, C: tl.constexpr, BLOCK_F: tl.constexpr, BLOCK_V: tl.constexpr,
         ROUND: tl.constexpr, DOT: tl.constexpr, PRECISION: tl.constexpr,
     ):  # fmt: skip
-        """Compute the gradients of keys (a part by block of columns), values (by block of features) and S_0.
+        """Compute the gradients of the keys (a part by block of columns) and of S_0.
 
         It walks backward, with the gradient of the sums behind a chunk in registers, at the level there.
         """
         row = tl.program_id(0).to(tl.int64)
-        feature_block, column_block = tl.program_id(1), tl.program_id(2)
+        column_block = tl.program_id(2)
         places = tl.arange(0, C)
-        features = feature_block * BLOCK_F + tl.arange(0, BLOCK_F)
+        features = tl.program_id(1) * BLOCK_F + tl.arange(0, BLOCK_F)
         columns = column_block * BLOCK_V + tl.arange(0, BLOCK_V)
         grad_ptr += row * length * (V + 1)
         query_ptr += row * length * F
-        key_ptr += row * length * F
         value_ptr += row * length * V
         levels_ptr += row * (length + 1)
         of_last_ptr += row * (F * (V + 1))
         dstart_ptr += row * (F * (V + 1))
         dkey_ptr += (column_block.to(tl.int64) * rows + row) * length * F
-        dvalue_ptr += (feature_block.to(tl.int64) * rows + row) * length * V
 
         of_sums = load_tile(of_last_ptr, features, columns, V + 1, 1, F, V).to(tl.float32)
-        # That of the last column counts once, in the first block of columns.
-        counts = (features < F) & (column_block == 0)
-        of_totals = tl.load(of_last_ptr + features * (V + 1) + V, mask=counts, other=0.0).to(tl.float32)
+        # The gradient of the last column counts once, in the first block of columns.
+        own_features = (features < F) & (column_block == 0)
+        of_totals = tl.load(of_last_ptr + features * (V + 1) + V, mask=own_features, other=0.0).to(tl.float32)
         num_chunks = tl.cdiv(length, C)
         for number in range(num_chunks):
             start = (num_chunks - 1 - number) * C
@@ -208,26 +206,19 @@ if triton is not None:
             offset = tl.cast(start, tl.int64)
             before, levels, end = _load_levels(levels_ptr, start, places, length, C)
             query = load_tile(query_ptr + offset * F, places, features, F, 1, num_left, F)
-            key = load_tile(key_ptr + offset * F, places, features, F, 1, num_left, F).to(DOT)
             value = load_tile(value_ptr + offset * V, places, columns, V, 1, num_left, V).to(DOT)
             grad = load_tile(grad_ptr + offset * (V + 1), places, columns, V + 1, 1, num_left, V).to(DOT)
             counts = (places < num_left) & (column_block == 0)
             of_total = tl.load(grad_ptr + (offset + places) * (V + 1) + V, mask=counts, other=0.0).to(tl.float32)
-            decay = _compute_decay(levels, places)
             fall, rise = tl.exp(before - levels), tl.exp(levels - end)
 
-            rounded = of_sums.to(ROUND).to(DOT)
-            of_products = (tl.dot(grad, tl.trans(value), input_precision=PRECISION) + of_total[:, None]) * decay
-            carried = tl.dot(value, tl.trans(rounded), input_precision=PRECISION) + of_totals[None, :]
-            dkey = tl.dot(
-                tl.trans(of_products.to(ROUND).to(DOT)), query.to(DOT), carried * rise[:, None],
-                input_precision=PRECISION,
-            )  # fmt: skip
+            of_products = tl.dot(grad, tl.trans(value), input_precision=PRECISION) + of_total[:, None]
+            of_products *= _compute_decay(levels, places)
+            carried = tl.dot(value, tl.trans(of_sums.to(ROUND).to(DOT)), input_precision=PRECISION)
+            carried = (carried + of_totals[None, :]) * rise[:, None]
+            rounded = tl.trans(of_products.to(ROUND).to(DOT))
+            dkey = tl.dot(rounded, query.to(DOT), carried, input_precision=PRECISION)
             _store_tile(dkey_ptr + offset * F, dkey, places, features, F, num_left, F)
-            products = tl.dot(query.to(DOT), tl.trans(key), input_precision=PRECISION) * decay
-            carried = tl.dot(key, rounded, input_precision=PRECISION) * rise[:, None]
-            dvalue = tl.dot(tl.trans(products.to(ROUND).to(DOT)), grad, carried, input_precision=PRECISION)
-            _store_tile(dvalue_ptr + offset * V, dvalue, places, columns, V, num_left, V)
 
             fallen = query.to(tl.float32) * fall[:, None]
             step = tl.exp(before - end)
@@ -237,6 +228,51 @@ if triton is not None:
         if column_block == 0:
             dtotals = of_totals.to(dstart_ptr.dtype.element_ty)
             tl.store(dstart_ptr + features * (V + 1) + V, dtotals, mask=features < F)
+
+    @triton.jit(do_not_specialize=["length", "rows"])  # type: ignore[untyped-decorator, unused-ignore]
+    def _value_gradient_kernel(  # type: ignore[no-untyped-def]
+        grad_ptr, query_ptr, key_ptr, levels_ptr, of_last_ptr, dvalue_ptr,
+        length, rows,
+        F: tl.constexpr, V: tl.constexpr, C: tl.constexpr, BLOCK_F: tl.constexpr, BLOCK_V: tl.constexpr,
+        ROUND: tl.constexpr, DOT: tl.constexpr, PRECISION: tl.constexpr,
+    ):  # fmt: skip
+        """Compute the gradient of the values (a part by block of features), walking as for that of the keys.
+
+        Both in one kernel would keep more than there are registers.
+        """
+        row = tl.program_id(0).to(tl.int64)
+        feature_block = tl.program_id(1)
+        places = tl.arange(0, C)
+        features = feature_block * BLOCK_F + tl.arange(0, BLOCK_F)
+        columns = tl.program_id(2) * BLOCK_V + tl.arange(0, BLOCK_V)
+        grad_ptr += row * length * (V + 1)
+        query_ptr += row * length * F
+        key_ptr += row * length * F
+        levels_ptr += row * (length + 1)
+        of_last_ptr += row * (F * (V + 1))
+        dvalue_ptr += (feature_block.to(tl.int64) * rows + row) * length * V
+
+        of_sums = load_tile(of_last_ptr, features, columns, V + 1, 1, F, V).to(tl.float32)
+        num_chunks = tl.cdiv(length, C)
+        for number in range(num_chunks):
+            start = (num_chunks - 1 - number) * C
+            num_left = length - start
+            offset = tl.cast(start, tl.int64)
+            before, levels, end = _load_levels(levels_ptr, start, places, length, C)
+            query = load_tile(query_ptr + offset * F, places, features, F, 1, num_left, F)
+            key = load_tile(key_ptr + offset * F, places, features, F, 1, num_left, F).to(DOT)
+            grad = load_tile(grad_ptr + offset * (V + 1), places, columns, V + 1, 1, num_left, V).to(DOT)
+            fall, rise = tl.exp(before - levels), tl.exp(levels - end)
+
+            products = tl.dot(query.to(DOT), tl.trans(key), input_precision=PRECISION)
+            products *= _compute_decay(levels, places)
+            carried = tl.dot(key, of_sums.to(ROUND).to(DOT), input_precision=PRECISION) * rise[:, None]
+            rounded = tl.trans(products.to(ROUND).to(DOT))
+            dvalue = tl.dot(rounded, grad, carried, input_precision=PRECISION)
+            _store_tile(dvalue_ptr + offset * V, dvalue, places, columns, V, num_left, V)
+
+            fallen = (query.to(tl.float32) * fall[:, None]).to(ROUND).to(DOT)
+            of_sums = tl.dot(tl.trans(fallen), grad, of_sums * tl.exp(before - end), input_precision=PRECISION)
 
 
 def causal_sums_forward(
@@ -302,15 +338,14 @@ def causal_sums_backward(
     grid, arguments = _plan_launch(query, value)
     _, feature_blocks, column_blocks = grid
     grad, query, key, value, sums = (tensor.contiguous() for tensor in (grad, query, key, value, sums))
-    levels = levels.float().contiguous()
+    levels, of_last = levels.float().contiguous(), of_last.contiguous()
     dquery, dkey = (_make_parts(column_blocks, tensor) for tensor in (query, key))
     dvalue, dsums = _make_parts(feature_blocks, value), torch.empty_like(sums)
     size = query.size(2), query.size(0) * query.size(1)  # positions, and rows
     with make_device_current(query):
         _query_gradient_kernel[grid](grad, key, value, levels, sums, dquery, *size, **arguments)
-        _key_gradients_kernel[grid](
-            grad, query, key, value, levels, of_last.contiguous(), dkey, dvalue, dsums, *size, **arguments
-        )
+        _key_gradient_kernel[grid](grad, query, value, levels, of_last, dkey, dsums, *size, **arguments)
+        _value_gradient_kernel[grid](grad, query, key, levels, of_last, dvalue, *size, **arguments)
     return (
         _add_parts(dquery, query.dtype),
         _add_parts(dkey, key.dtype),
@@ -346,7 +381,7 @@ def _plan_launch(query: torch.Tensor, value: torch.Tensor) -> tuple[tuple[int, i
         "BLOCK_F": block_f,
         "BLOCK_V": block_v,
         **get_product_arguments(query.dtype),
-        "num_warps": 4,
+        "num_warps": 8,
         "num_stages": 2,
     }
     return grid, arguments
