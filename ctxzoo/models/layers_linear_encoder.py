@@ -14,7 +14,6 @@ from .ops_execution import disable_autocast
 from .ops_inputs import to_float32_or_wider
 from .ops_linear_encoder import (
     FEATURE_MAPS,
-    CausalImplementation,
     Features,
     LinearState,
     attend_to_key_sums,
@@ -28,6 +27,7 @@ from .ops_linear_encoder import (
     log_importance,
     sum_keys,
 )
+from .ops_triton import Implementation
 
 # Positions that are read at a time where no gradient is computed. What is computed on the way then stays small:
 # allocating it anew took as long as the rest (n = 4,096, 8 heads of 64, one core).
@@ -56,7 +56,7 @@ class EfficientAttention(Attention):
 
     projection: torch.Tensor | None
     # How causal sums are computed, see `linear_attention`: to be set on a layer, and kept in no configuration.
-    implementation: CausalImplementation = "auto"
+    implementation: Implementation = "auto"
 
     def __init__(
         self,

@@ -21,11 +21,10 @@ from torch.nn import functional as F
 from .ops_encoder import squared_norm
 from .ops_execution import refuse_second_derivative
 from .ops_linear_encoder_triton import causal_sums_backward, causal_sums_forward
-from .ops_triton import check_can_run
+from .ops_triton import Implementation, check_implementation
 
 FeatureMap = Literal["favor", "hyperbolic", "elu", "relu", "learned", "trig"]
 FEATURE_MAPS: tuple[str, ...] = get_args(FeatureMap)
-CausalImplementation = Literal["auto", "plain", "triton"]
 
 RELU_FLOOR = 1e-3
 RISE = 40.0  # nats by which log-features of causal keys may be above their level; exp of it times many keys is finite
@@ -189,7 +188,7 @@ def linear_attention(
     state: LinearState | None = None,
     with_state: bool = False,
     with_clamped: bool = False,
-    implementation: CausalImplementation = "auto",
+    implementation: Implementation = "auto",
 ) -> tuple[torch.Tensor, LinearState | None, torch.Tensor | None]:
     """Attend in time and memory linear in the number of keys.
 
@@ -227,7 +226,9 @@ def linear_attention(
     _check_sizes(key.offset.size(0), num_queries, num_keys, mask, causal)
     if chunk_size < 1:
         raise ValueError(f"chunk_size is {chunk_size}, expected at least 1")
-    _check_implementation(implementation, causal, value)
+    if implementation == "triton" and not causal:
+        raise ValueError("implementation 'triton' is of causal sums only; got causal=False")
+    check_implementation(implementation, value)
     if (state is not None or with_state) and not causal:
         raise ValueError("a state is of causal attention only; got causal=False")
     if state is not None and num_queries != num_keys:
@@ -315,7 +316,7 @@ def _sum_causally_in_chunks(
     chunk_size: int,
     state: LinearState | None,
     with_guard: bool,
-    implementation: CausalImplementation,
+    implementation: Implementation,
 ) -> tuple[torch.Tensor, LinearState, torch.Tensor | None]:
     """Return the sums over the keys that each query sees, (B, h, T, dv + 1), the state behind the last key, and guards.
 
@@ -651,16 +652,6 @@ def _check_sizes(batch: int, num_queries: int, num_keys: int, mask: torch.Tensor
         )
     if causal and num_queries > num_keys:
         raise ValueError(f"{num_queries} causal queries of {num_keys} keys; expected at least as many keys as queries")
-
-
-def _check_implementation(implementation: str, causal: bool, value: torch.Tensor) -> None:
-    """Raise ValueError for an implementation that does not exist, or cannot run on `value`."""
-    if implementation not in get_args(CausalImplementation):
-        raise ValueError(f"implementation {implementation!r} is none of {', '.join(get_args(CausalImplementation))}")
-    if implementation == "triton":
-        if not causal:
-            raise ValueError("implementation 'triton' is of causal sums only; got causal=False")
-        check_can_run(value)
 
 
 def _count_positions(features: Features) -> int:

@@ -5,7 +5,7 @@ imports, and `can_run` is False.
 """
 
 import contextlib
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 
@@ -14,6 +14,8 @@ try:
     import triton.language as tl  # type: ignore[import-not-found, import-untyped, unused-ignore]
 except ImportError:  # mostly on a machine without a GPU
     triton = None
+
+Implementation = Literal["auto", "plain", "triton"]
 
 KERNEL_DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
@@ -47,6 +49,14 @@ def can_run(x: torch.Tensor) -> bool:
         return x.device.type == "cpu"
     # ROCm also calls its devices cuda; the tiles are not made for them.
     return x.is_cuda and torch.version.hip is None and torch.cuda.get_device_capability(x.device) >= (8, 0)
+
+
+def check_implementation(implementation: str, x: torch.Tensor) -> None:
+    """Raise ValueError for a name that is no `Implementation`, or for kernels that cannot run on x."""
+    if implementation not in get_args(Implementation):
+        raise ValueError(f"implementation {implementation!r} is none of {', '.join(get_args(Implementation))}")
+    if implementation == "triton":
+        check_can_run(x)
 
 
 def check_can_run(x: torch.Tensor) -> None:

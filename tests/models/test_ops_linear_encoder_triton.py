@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from transformers.dynamic_module_utils import get_imports
@@ -15,7 +17,16 @@ from ctxzoo.models.ops_linear_encoder import (
     linear_attention,
 )
 from ctxzoo.models.ops_linear_encoder_triton import causal_sums_backward, causal_sums_forward
-from tests.support.triton_interpreter import HAS_TRITON, INTERPRETED, interpreted, needs_cuda, run_under_the_interpreter
+from tests.support.triton_interpreter import (
+    HAS_TRITON,
+    INTERPRETED,
+    allow_tf32,
+    compile_for_hopper,
+    interpreted,
+    needs_compiler,
+    needs_cuda,
+    run_under_the_interpreter,
+)
 
 NAMES = ("out", "last", "guard", "dquery", "dkey", "dvalue", "dsums")
 
@@ -90,7 +101,7 @@ def check_close(name: str, got: torch.Tensor, expected: torch.Tensor, tolerance:
 @pytest.mark.skipif(not HAS_TRITON, reason="needs Triton")
 @pytest.mark.skipif(INTERPRETED, reason="this is the process that it starts")
 def test_under_the_interpreter() -> None:
-    run_under_the_interpreter(__file__)
+    run_under_the_interpreter(__file__, compiled=6)
 
 
 @interpreted
@@ -277,6 +288,30 @@ def test_checkpoints_do_not_ask_for_triton() -> None:
     assert "triton" not in get_imports(ops.__file__)
 
 
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize("precision", ["ieee", "tf32", "bf16"])
+@pytest.mark.parametrize(("length", "features", "width"), [(5, 32, 64), (1000, 70, 3)])
+def test_compiles(
+    precision: str, length: int, features: int, width: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    dtype, kind = (torch.bfloat16, "*bf16") if precision == "bf16" else (torch.float32, "*fp32")
+    sizes = (1, 1, length, features), (1, 1, length, width)
+    with allow_tf32(precision == "tf32"):
+        _, arguments = ops._plan_launch(*(torch.empty(size, dtype=dtype, device="meta") for size in sizes))
+    for kernel in (
+        ops._forward_kernel,
+        ops._query_gradient_kernel,
+        ops._key_gradient_kernel,
+        ops._value_gradient_kernel,
+    ):
+        tensors = dict.fromkeys((name for name in kernel.arg_names if name.endswith("_ptr")), kind)
+        tensors |= dict.fromkeys(("levels_ptr", "guard_ptr"), "*fp32")
+        assembly = compile_for_hopper(kernel, tensors, {**arguments, "GUARD": True})
+        assert ("mma" in assembly) == (precision != "ieee")
+
+
 @pytest.mark.gpu
 @needs_cuda
 @pytest.mark.parametrize(
@@ -301,11 +336,9 @@ def test_on_cuda(
     dtype: torch.dtype,
     tf32: bool,
     tolerance: float,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    precision = "tf32" if tf32 else "ieee"
-    monkeypatch.setattr(torch.backends.cuda.matmul, "fp32_precision", precision)
     case = Case(batch, heads, length, features, width, dtype, "cuda")
-    case.check(tolerance)
-    for name, one, other in zip(NAMES, case.fused(), case.fused(), strict=True):
-        assert torch.equal(one, other), f"{name} is not the same twice"
+    with allow_tf32(tf32):
+        case.check(tolerance)
+        for name, one, other in zip(NAMES, case.fused(), case.fused(), strict=True):
+            assert torch.equal(one, other), f"{name} is not the same twice"

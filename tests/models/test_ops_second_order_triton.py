@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import math
 import sys
-from collections.abc import Iterator
 
 import pytest
 import torch
@@ -15,7 +14,14 @@ from ctxzoo.models import ops_second_order_triton as ops
 from ctxzoo.models.ops_second_order_attention import second_order_attention
 from ctxzoo.models.ops_second_order_triton import second_order_backward, second_order_forward
 from ctxzoo.models.ops_triton import can_run
-from tests.support.triton_interpreter import HAS_TRITON, INTERPRETED, interpreted, needs_cuda, run_under_the_interpreter
+from tests.support.triton_interpreter import (
+    HAS_TRITON,
+    INTERPRETED,
+    allow_tf32,
+    interpreted,
+    needs_cuda,
+    run_under_the_interpreter,
+)
 
 NAMES = ("out", "lse", "dx", "dp", "dq", "dweight")
 
@@ -252,16 +258,7 @@ def test_bad_input(position: int, replacement: torch.Tensor, error: type[Excepti
         second_order_forward(*arguments)
 
 
-@pytest.fixture
-def allow_tf32_restored() -> Iterator[None]:
-    # Not monkeypatch: this object takes the setting but cannot delete it, which is how monkeypatch restores it.
-    before = torch.backends.cuda.matmul.allow_tf32
-    yield
-    torch.backends.cuda.matmul.allow_tf32 = before
-
-
 @pytest.mark.gpu
-@pytest.mark.usefixtures("allow_tf32_restored")
 @needs_cuda
 @pytest.mark.parametrize(
     ("dtype", "tf32", "tolerance"),
@@ -277,10 +274,10 @@ def allow_tf32_restored() -> Iterator[None]:
     [(2, 1, 5, 3), (64, 64, 512, 64), (5, 1000, 520, 100), (2, 4096, 512, 128), (300, 33, 270, 100), (3, 130, 70, 256)],
 )
 def test_on_cuda(batch: int, n: int, m: int, u: int, dtype: torch.dtype, tf32: bool, tolerance: float) -> None:
-    torch.backends.cuda.matmul.allow_tf32 = tf32
-    case = Case(batch, n, m, u, dtype, device="cuda")
-    case.check(tolerance)
-    for name, one, other in zip(NAMES, case.fused(), case.fused(), strict=True):
-        assert torch.equal(one, other), f"{name} is not the same twice"
-    large = Case(batch, n, m, u, dtype, largest_logit=1e4, device="cuda")
-    assert all(tensor.isfinite().all() for tensor in large.fused())
+    with allow_tf32(tf32):
+        case = Case(batch, n, m, u, dtype, device="cuda")
+        case.check(tolerance)
+        for name, one, other in zip(NAMES, case.fused(), case.fused(), strict=True):
+            assert torch.equal(one, other), f"{name} is not the same twice"
+        large = Case(batch, n, m, u, dtype, largest_logit=1e4, device="cuda")
+        assert all(tensor.isfinite().all() for tensor in large.fused())
