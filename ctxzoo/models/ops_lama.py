@@ -143,10 +143,10 @@ class _LowRankHeads(torch.autograd.Function):
 
 def _sum_members(factors: torch.Tensor, gate: torch.Tensor | None, rank: int) -> torch.Tensor:
     """Return the factors of each head, its gated members added up: (B, r, m), or (1, r, m) without a gate."""
-    members = factors.unflatten(1, (-1, rank))  # (r, m, k)
+    members = factors.reshape(factors.size(0), -1, rank)  # (r, m, k)
     if gate is None:
         return members.sum(dim=2).unsqueeze(0)
-    return torch.einsum("rmk,bmk->brm", members, gate.unflatten(1, (-1, rank)).to(members.dtype))
+    return torch.einsum("rmk,bmk->brm", members, gate.reshape(gate.size(0), -1, rank).to(members.dtype))
 
 
 class _FusedHeads(torch.autograd.Function):
@@ -175,8 +175,10 @@ class _FusedHeads(torch.autograd.Function):
         ctx: Any, grad_sums: torch.Tensor | None, grad_weights: torch.Tensor | None
     ) -> tuple[torch.Tensor | None, ...]:
         """Return the gradients of words, states and factors: that of the scores from a kernel, and its products."""
-        words, states, factors, _, weights = ctx.saved_tensors
-        of_scores = score_gradient(grad_sums, grad_weights, *ctx.saved_tensors, ctx.l2_normalize, ctx.logit_scale)
+        words, states, factors, sums, weights = ctx.saved_tensors
+        of_scores = score_gradient(
+            grad_sums, grad_weights, words, states, factors, sums, weights, ctx.l2_normalize, ctx.logit_scale
+        )
         grad_states = None if grad_sums is None else torch.bmm(weights.to(states.dtype), grad_sums)
         if factors.size(0) == 1:  # one product for all documents
             grad_words = of_scores @ factors[0].t()
