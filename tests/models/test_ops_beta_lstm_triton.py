@@ -18,7 +18,15 @@ from ctxzoo.models.ops_beta_lstm_steps import run_recurrent_steps
 from ctxzoo.models.ops_beta_lstm_triton import can_run, forward_step
 from tests.models.test_ops_beta_lstm_gates import CORRELATIONS
 from tests.support.beta_lstm_layers import Case, RepeatedDraws
-from tests.support.triton_interpreter import HAS_TRITON, INTERPRETED, interpreted, needs_cuda, run_under_the_interpreter
+from tests.support.triton_interpreter import (
+    HAS_TRITON,
+    INTERPRETED,
+    compile_for_hopper,
+    interpreted,
+    needs_compiler,
+    needs_cuda,
+    run_under_the_interpreter,
+)
 
 ON_DEVICE = [
     pytest.param("cpu", marks=interpreted),
@@ -42,7 +50,7 @@ def equal(found: list[torch.Tensor], expected: list[torch.Tensor], tolerance: fl
 @pytest.mark.skipif(not HAS_TRITON, reason="needs Triton")
 @pytest.mark.skipif(INTERPRETED, reason="this is the process that it starts")
 def test_under_the_interpreter() -> None:
-    run_under_the_interpreter(__file__)
+    run_under_the_interpreter(__file__, compiled=3)
 
 
 @on_device
@@ -72,6 +80,64 @@ def test_with_the_same_draws_they_equal_the_plain_steps(cell, device, monkeypatc
     monkeypatch.setattr(steps, "can_run", lambda *_: False)
     monkeypatch.setattr(plain, "draw_gammas", RepeatedDraws(written))
     equal(fused, case.run(gating))
+
+
+@on_device
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize(("length", "batch", "size"), [(1, 1, 1), (5, 3, 50)])
+def test_all_steps_in_one_kernel_equal_the_plain_steps(cell, length, batch, size, device, monkeypatch) -> None:
+    case, gating = case_of(cell, length, batch, size, device), Gating(cell, EPS)
+    fused = case.run(gating, implementation="one_kernel")
+    monkeypatch.setattr(steps, "can_run", lambda *_: False)
+    equal(fused, case.run(gating))
+    expected = case.run(gating, torch.float64)
+    equal([tensor.double() for tensor in fused], expected, 1e-4)
+
+
+@on_device
+@pytest.mark.parametrize("cell", GAMMAS)
+def test_all_steps_in_one_kernel_draw_as_the_kernels_of_a_step(cell, device) -> None:
+    case, gating = case_of(cell, 5, 3, 50, device), Gating(cell, EPS, draw_gammas=True)
+    torch.manual_seed(1)
+    expected = case.run(gating)
+    torch.manual_seed(1)
+    equal(case.run(gating, implementation="one_kernel"), expected, 1e-4)
+
+
+@on_device
+def test_one_kernel_takes_some_gradients_alone(device) -> None:
+    case, gating = case_of("bibeta5", 4, 2, 9, device), Gating("bibeta5", EPS)
+    found = []
+    for implementation in ("auto", "one_kernel"):
+        inputs = [tensor.clone().requires_grad_() for tensor in case.inputs]
+        memories = run_recurrent_steps(*inputs, gating, implementation=implementation)[1]
+        found.append(torch.autograd.grad(memories, inputs, case.gradients[1]))
+    equal(found[1], found[0])
+
+
+def test_one_kernel_is_refused_where_it_cannot_run() -> None:
+    case = case_of("bibeta5", 2, 1, 3, "cpu")
+    with pytest.raises(ValueError, match="'fast' is none of auto, one_kernel"):
+        case.run(Gating("bibeta5", EPS), implementation="fast")
+    with pytest.raises(ValueError, match="'one_kernel' needs the package triton and a CUDA tensor in float32"):
+        case.run(Gating("bibeta5", EPS), torch.float64, implementation="one_kernel")
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize("cell", ["lstm", "kumaraswamy", "bibeta5"])
+def test_compiles(cell, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    for size in (7, 148):
+        flags = dict.fromkeys(("SCALE", "MEMORIES", "GATES"), True) | {"KEEP": CELLS[cell].has_gamma_gates}
+        arguments = {
+            **ops._list_gate_constants(Gating(cell, EPS, CELLS[cell].has_gamma_gates)),
+            **ops._plan_sequence(size),
+            **flags,
+            "num_stages": 2,
+        }
+        for kernel in (ops._forward_sequence_kernel, ops._backward_sequence_kernel):
+            assert "bar.sync" in compile_for_hopper(kernel, {"eps": "fp32"}, arguments)
 
 
 @on_device
