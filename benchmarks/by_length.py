@@ -126,8 +126,8 @@ def _is_side_possible(side: Side, device: str) -> bool:
 
 
 def runs_kernels(side: Side) -> bool:
-    """Return whether a side is one of Triton's kernels."""
-    return getattr(side, "implementation", None) == "triton"
+    """Return whether a side is one of Triton's kernels, which is named by its implementation."""
+    return getattr(side, "implementation", None) in ("triton", "one_kernel")
 
 
 def explain_missing_kernels(side: Side, device: str) -> str:

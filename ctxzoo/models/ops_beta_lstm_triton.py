@@ -365,7 +365,8 @@ def run_forward_sequence(
         blocks: (n, B, G, H) input part of the pre-activations, to which the recurrent part is added in place.
         weight: (G H, H) recurrent weights.
         states, memories: (n + 1, B, H) states and memory cells, of which the first are given and the others written.
-        gating, noise, scale, draws: See `ops_beta_lstm_plain.make_forward_step`.
+        gating, noise, scale, draws: Kind of gates, their random variables, factors of the states and buffer of draws, as in
+            `ops_beta_lstm_plain.make_forward_step`.
     """
     length, batch, _, size = blocks.shape
     # Transposed, so that what the units of a block read lies side by side.
