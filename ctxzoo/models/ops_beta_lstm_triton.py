@@ -365,7 +365,7 @@ def run_forward_sequence(
         blocks: (n, B, G, H) input part of the pre-activations, to which the recurrent part is added in place.
         weight: (G H, H) recurrent weights.
         states, memories: (n + 1, B, H) states and memory cells, of which the first are given and the others written.
-        gating, noise, scale, draws: Kind of gates, their random variables, factors of the states and buffer of draws, as in
+        gating, noise, scale, draws: Kind of gates, their random variables, factors of states and buffer of draws, as in
             `ops_beta_lstm_plain.make_forward_step`.
     """
     length, batch, _, size = blocks.shape
@@ -409,7 +409,8 @@ def run_backward_sequence(
 def _plan_sequence(size: int) -> dict[str, int]:
     """Return the arguments that the kernels of all steps share, for sequences of `size` units."""
     block = max(16, triton.next_power_of_2(size))
-    return {"SIZE": size, "BLOCK": block, "ROWS": _TILE // block, "num_warps": 8}
+    # One stage: no load may be moved before the barrier behind which other threads' numbers are there.
+    return {"SIZE": size, "BLOCK": block, "ROWS": _TILE // block, "num_warps": 8, "num_stages": 1}
 
 
 def _list_gate_constants(gating: Gating) -> dict[str, Any]:

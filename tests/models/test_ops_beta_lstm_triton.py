@@ -134,7 +134,6 @@ def test_compiles(cell, monkeypatch, tmp_path) -> None:
             **ops._list_gate_constants(Gating(cell, EPS, CELLS[cell].has_gamma_gates)),
             **ops._plan_sequence(size),
             **flags,
-            "num_stages": 2,
         }
         for kernel in (ops._forward_sequence_kernel, ops._backward_sequence_kernel):
             assert "bar.sync" in compile_for_hopper(kernel, {"eps": "fp32"}, arguments)
