@@ -7,7 +7,7 @@
 Two layers read random steps of 88 numbers without padding, in processes of their own and in turns. Every cell has 148
 units, the size of bibeta5 in the authors' experiments on music; so has the reference, and one more `nn.LSTM` has as
 many parameters as bibeta5. Gates are drawn in every pass where the cell draws any, in the forward pass too; rows of
-means take theirs.
+means take theirs. On a GPU there are sides with all steps in one kernel.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from benchmarks.by_length import (
     compare_sides,
     iterate_settings,
     parse_arguments,
+    select_possible_comparisons,
 )
 from benchmarks.passes import LAYER_PASSES
 from benchmarks.reporting import Value, write_rows
@@ -48,6 +49,10 @@ def list_sides() -> tuple[Side, ...]:
     )
 
 
+KERNELS = (
+    Side("lstm, one kernel", "lstm", SIZE, implementation="one_kernel"),
+    Side("bibeta5, one kernel", "bibeta5", SIZE, "sample", "one_kernel"),
+)
 COMPARISONS = {
     "one sequence": [(1, STEPS, WIDTH)],
     "batch of 16": [(16, STEPS, WIDTH)],
@@ -57,7 +62,8 @@ COMPARISONS = {
 def main(arguments: Sequence[str] | None = None) -> Path:
     """Time the Beta-LSTM cells beside `nn.LSTM`, print the times and write the results file; return its path."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    comparisons = [Comparison(name, list_sides(), "nn.LSTM", LAYER_PASSES) for name in COMPARISONS]
+    sides = (*list_sides(), *KERNELS)
+    comparisons = [Comparison(name, sides, "nn.LSTM", LAYER_PASSES) for name in COMPARISONS]
     parser = build_argument_parser("beta_lstm", __doc__, comparisons, device)
     options = parse_arguments(parser, arguments)
     if options.redraw:
@@ -65,9 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     commit = git_commit()
     rows: list[dict[str, Value]] = []
     for setting in iterate_settings(options):
-        for comparison in comparisons:
-            if comparison.name in options.comparisons:
-                rows += compare_sides(comparison, QUICK if options.quick else COMPARISONS[comparison.name], setting)
+        for comparison in select_possible_comparisons(comparisons, options):
+            rows += compare_sides(comparison, QUICK if options.quick else COMPARISONS[comparison.name], setting)
     write_rows(options.target, rows, commit)
     print(f"wrote {options.target}")
     return Path(options.target)

@@ -11,6 +11,7 @@ from torch import nn
 from benchmarks.passes import LayerRunner
 from benchmarks.reporting import Value
 from ctxzoo.models.layers_beta_lstm import BetaLSTM
+from ctxzoo.models.ops_beta_lstm_steps import StepsImplementation
 
 LAYERS = 2
 
@@ -24,12 +25,14 @@ class Side:
         cell: Name of the cell: one of `CELLS`, or "nn.LSTM" for that of torch.
         size: Hidden size H, units of each layer and direction.
         gates: How gates are computed: "sample" draws them in every pass, "mean" takes their means.
+        implementation: Implementation of the steps of `BetaLSTM`.
     """
 
     label: str
     cell: str
     size: int
     gates: Literal["sample", "mean"] = "mean"
+    implementation: StepsImplementation = "auto"
 
     def columns(self) -> dict[str, Value]:
         """Return the columns that name the layer in results; sides with equal columns must give equal outputs."""
@@ -59,6 +62,7 @@ def build_layers(side: Side, width: int) -> nn.Module:
         rnn = nn.LSTM(width, side.size, LAYERS, batch_first=True)
     else:
         rnn = BetaLSTM(width, side.size, LAYERS, cell=side.cell, batch_first=True, gate_sampling=side.gates)
+        rnn.implementation = side.implementation
     return OutputAlone(rnn)
 
 

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -20,6 +20,7 @@ import torch
 from benchmarks.reporting import RESULTS, Value
 from benchmarks.timing import measure_median_seconds, parse_thread_counts
 from benchmarks.worker import Worker, WorkerEndedError
+from ctxzoo.models.ops_triton import can_run
 
 PRECISIONS = {"cpu": ("float32",), "cuda": ("bfloat16", "float32")}
 # The allowed differences of outputs and gradients, relative to the largest value of the tensor.
@@ -108,6 +109,32 @@ def iterate_settings(options: argparse.Namespace, **more: Any) -> Iterator[Setti
     for threads in parse_thread_counts(options.threads if options.device == "cpu" else ["all"]):
         for precision in options.precisions:
             yield Setting(options.device, threads, precision, options.rounds, **more)
+
+
+def select_possible_comparisons(comparisons: Sequence[Comparison], options: argparse.Namespace) -> list[Comparison]:
+    """Return the requested ones of `comparisons`, on a CPU without the sides of Triton's kernels, which need a GPU."""
+    return [
+        replace(comparison, sides=tuple(side for side in comparison.sides if _is_side_possible(side, options.device)))
+        for comparison in comparisons
+        if comparison.name in options.comparisons
+    ]
+
+
+def _is_side_possible(side: Side, device: str) -> bool:
+    """Return whether a side runs on a device: Triton kernels need CUDA."""
+    return device == "cuda" or not runs_kernels(side)
+
+
+def runs_kernels(side: Side) -> bool:
+    """Return whether a side is one of Triton's kernels, which is named by its implementation."""
+    return getattr(side, "implementation", None) in ("triton", "one_kernel")
+
+
+def explain_missing_kernels(side: Side, device: str) -> str:
+    """Return the reason why the kernels of a side cannot run on this machine; empty if they can, or it has none."""
+    if runs_kernels(side) and not can_run(torch.empty(0, device=device)):
+        return "skipped: the kernels need Triton and a CUDA device of compute capability 8.0"
+    return ""
 
 
 def compare_sides(

@@ -8,7 +8,8 @@
 All sides of a comparison read the same random tokens, without padding, in processes of their own and in turns. linear,
 causal and decoding: the attention alone, its queries, keys and values the tokens themselves. stock decoding: a Llama of
 two layers by transformers with its cache of keys, and with linear attention. kernels and pairs: a whole layer with
-linear maps to queries, keys and values, and one behind. performer-pytorch runs where it is installed. A forward pass
+linear maps to queries, keys and values, and one behind. performer-pytorch runs where it is installed, and causal sums
+by Triton's kernels on a GPU. A forward pass
 computes no gradients; a backward pass computes those of the sum of the outputs with respect to tokens and weights.
 Seconds are medians over rounds. Peak memory is counted in passes that are not timed.
 """
@@ -23,7 +24,15 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.by_length import Comparison, build_argument_parser, compare_sides, iterate_settings, parse_arguments
+from benchmarks.by_length import (
+    Comparison,
+    build_argument_parser,
+    compare_sides,
+    explain_missing_kernels,
+    iterate_settings,
+    parse_arguments,
+    select_possible_comparisons,
+)
 from benchmarks.context_attention_sides import HEADS, PEER, Side
 from benchmarks.length_plot import plot_times
 from benchmarks.passes import LAYER_PASSES
@@ -49,6 +58,10 @@ def _list_linear_sides(causal: bool) -> tuple[Side, ...]:
 
 
 PERFORMER = "performer-pytorch, M = 64"
+KERNELS = (
+    Side("learned, default M, Triton", "esa", (), True, implementation="triton"),
+    Side("favor, default M, Triton", "esa", ("feature_map=favor",), True, implementation="triton"),
+)
 
 
 def _make_layer_side(label: str, model: str, *fields: str, causal: bool = False) -> Side:
@@ -58,8 +71,13 @@ def _make_layer_side(label: str, model: str, *fields: str, causal: bool = False)
 
 COMPARISONS = (
     *(
-        Comparison(name, (*_list_linear_sides(causal), Side(PERFORMER, "performer", (), causal)), PEER, LAYER_PASSES)
-        for name, causal in (("linear", False), ("causal", True))
+        Comparison(
+            name,
+            (*_list_linear_sides(causal), *kernels, Side(PERFORMER, "performer", (), causal)),
+            PEER,
+            LAYER_PASSES,
+        )
+        for name, causal, kernels in (("linear", False, ()), ("causal", True, KERNELS))
     ),
     Comparison(
         "decoding",
@@ -110,23 +128,23 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     if not options.redraw:
         rows: list[dict[str, Value]] = []
         for setting in iterate_settings(options, fitted_from=FITTED_FROM):
-            for comparison in COMPARISONS:
-                if comparison.name in options.comparisons:
-                    limit = QUADRATIC_UP_TO.get(comparison.name, max(options.lengths))
-                    lengths = [length for length in options.lengths if length <= limit] or options.lengths[:1]
-                    sizes = [(options.batch_size, n, options.width) for n in lengths]
-                    rows += compare_sides(comparison, sizes, setting, _list_obstacles())
+            for comparison in select_possible_comparisons(COMPARISONS, options):
+                limit = QUADRATIC_UP_TO.get(comparison.name, max(options.lengths))
+                lengths = [length for length in options.lengths if length <= limit] or options.lengths[:1]
+                sizes = [(options.batch_size, n, options.width) for n in lengths]
+                rows += compare_sides(comparison, sizes, setting, _list_obstacles(options.device))
         write_rows(options.target, rows, commit)
         print(f"wrote {options.target}")
     plot_times(read_rows(options.target), options.target.with_suffix(".png"), "linear", COLOURS)
     return Path(options.target)
 
 
-def _list_obstacles() -> dict[str, str]:
+def _list_obstacles(device: str) -> dict[str, str]:
     """Return why a side cannot run on this machine, by its label."""
+    obstacles = {side.label: explain_missing_kernels(side, device) for side in KERNELS}
     if importlib.util.find_spec("performer_pytorch") is None:
-        return {PERFORMER: "performer-pytorch is not installed"}
-    return {}
+        obstacles[PERFORMER] = "performer-pytorch is not installed"
+    return {label: reason for label, reason in obstacles.items() if reason}
 
 
 def parse_options(arguments: Sequence[str] | None, device: str) -> argparse.Namespace:

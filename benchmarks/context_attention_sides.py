@@ -29,6 +29,7 @@ from ctxzoo.models.layers_higher_order_encoder import build_higher_order_attenti
 from ctxzoo.models.layers_kernel_encoder import build_kernel_attention
 from ctxzoo.models.layers_linear_encoder import build_linear_attention
 from ctxzoo.models.ops_encoder import fused_attention
+from ctxzoo.models.ops_triton import Implementation
 
 HEADS = 8
 STOCK = ("stock", "stock_esa")
@@ -49,6 +50,7 @@ class Side:
         causal: Whether no token sees later ones.
         alone: Whether the attention alone is timed, with the tokens as queries, keys and values; otherwise linear maps
             make these, and one more map follows.
+        implementation: Implementation of the causal sums of esa.
     """
 
     label: str
@@ -56,6 +58,7 @@ class Side:
     fields: tuple[str, ...] = ()
     causal: bool = False
     alone: bool = True
+    implementation: Implementation = "auto"
 
     def columns(self) -> dict[str, Value]:
         """Return the columns that name the layer in results; sides with equal columns must give equal outputs."""
@@ -165,7 +168,9 @@ def build_attention(side: Side, length: int, width: int) -> Attention:
     fields = {name: int(value) if value.isdigit() else value for name, value in fields.items()}
     fields |= {"hidden_size": width, "num_heads": HEADS, "causal": side.causal}
     if side.model == "esa":
-        return build_linear_attention(LinearEncoderConfig(**fields), 0)
+        attention = build_linear_attention(LinearEncoderConfig(**fields), 0)
+        attention.implementation = side.implementation
+        return attention
     if side.model == "hsa":
         return build_higher_order_attention(HigherOrderEncoderConfig(max_exact_length=length, **fields), 0)
     return build_kernel_attention(KernelEncoderConfig(attention=side.model, **fields), 0)

@@ -26,8 +26,10 @@ from benchmarks.by_length import (
     Size,
     build_argument_parser,
     compare_sides,
+    explain_missing_kernels,
     iterate_settings,
     parse_arguments,
+    select_possible_comparisons,
 )
 from benchmarks.length_plot import plot_times
 from benchmarks.passes import LAYER_PASSES
@@ -51,7 +53,7 @@ COLOURS = {
 def build_heads_comparison(count: int) -> Comparison:
     """Return the comparison of LAMA, SAN and self-attention with `count` heads.
 
-    LAMA is the attention of Mehta et al. (2019), SAN that of Lin et al. (2017).
+    LAMA is the attention of Mehta et al. (2019), on a GPU by Triton's kernels too; SAN that of Lin et al. (2017).
     """
     return Comparison(
         f"{count} heads",
@@ -59,6 +61,8 @@ def build_heads_comparison(count: int) -> Comparison:
             layer.Side("LAMA", "LAMA", count),
             layer.Side("LAMA, W_w of 16 rows", "LAMA, W_w of 16 rows", count),
             layer.Side("LAMA without W_w", "LAMA without W_w", count),
+            layer.Side("LAMA, Triton", "LAMA", count, implementation="triton"),
+            layer.Side("LAMA without W_w, Triton", "LAMA without W_w", count, implementation="triton"),
             layer.Side("SAN", "SAN", count),
             layer.Side("self-attention", "self-attention", count),
         ),
@@ -95,12 +99,15 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     options = parse_arguments(build_argument_parser("document_attention", __doc__, COMPARISONS, device), arguments)
     commit = git_commit()
     if not options.redraw:
-        comparisons = [comparison for comparison in COMPARISONS if comparison.name in options.comparisons]
+        comparisons = select_possible_comparisons(COMPARISONS, options)
         rows: list[dict[str, Value]] = []
         for setting in iterate_settings(options):
             for comparison in comparisons:
                 sizes = QUICK_SIZES if options.quick else list_sizes(comparison, device)
-                rows += compare_sides(comparison, sizes, setting)
+                obstacles = {side.label: explain_missing_kernels(side, device) for side in comparison.sides}
+                rows += compare_sides(
+                    comparison, sizes, setting, {label: why for label, why in obstacles.items() if why}
+                )
         write_rows(options.target, rows, commit)
         print(f"wrote {options.target}")
     plot_times(read_rows(options.target), options.target.with_suffix(".png"), COMPARISONS[0].name, COLOURS)

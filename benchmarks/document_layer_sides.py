@@ -15,6 +15,7 @@ from ctxzoo.models.layers_linear import normal_linear
 from ctxzoo.models.layers_recurrent import MaskedBiRNN
 from ctxzoo.models.layers_text_baseline import AdditiveScores
 from ctxzoo.models.modeling_lama import LearnedContext, LowRankAttention
+from ctxzoo.models.ops_triton import Implementation
 from ctxzoo.models.ops_words import masked_softmax
 
 ATTENTION_SIZE = 350  # d_a of SAN
@@ -33,12 +34,14 @@ class Side:
         heads: Number of heads m of the attention.
         way: Implementation of the GRU: "ours", `MaskedBiRNN`; "packed" or "unpacked", `nn.GRU` with or without packed
             sequences.
+        implementation: Implementation of LAMA's heads.
     """
 
     label: str
     model: Literal["LAMA", "LAMA, W_w of 16 rows", "LAMA without W_w", "SAN", "self-attention", "GRU"]
     heads: int = 0
     way: Literal["ours", "packed", "unpacked"] = "ours"
+    implementation: Implementation = "auto"
 
     def columns(self) -> dict[str, Value]:
         """Return the columns that name the layer in results; sides with equal columns must give equal outputs."""
@@ -50,7 +53,9 @@ class LowRankHeads(nn.Module):
 
     mask: torch.Tensor
 
-    def __init__(self, batch: int, length: int, width: int, heads: int, map_size: int) -> None:
+    def __init__(
+        self, batch: int, length: int, width: int, heads: int, map_size: int, implementation: Implementation
+    ) -> None:
         """Build LAMA's attention, behind a tanh layer of `map_size` numbers if that is not 0."""
         super().__init__()
         self.register_buffer("mask", torch.ones(batch, length, dtype=torch.bool))
@@ -58,6 +63,7 @@ class LowRankHeads(nn.Module):
         self.attention = LowRankAttention(
             width, heads, rank=1, l2_normalize=True, logit_scale=1.0, word_size=map_size or None
         )
+        self.attention.implementation = implementation
         self.context = LearnedContext(width)
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
@@ -139,4 +145,5 @@ class Runner(LayerRunner):
         if side.model == "SAN":
             return AdditiveHeads(batch, length, width, side.heads)
         rows = MAP_SIZES[side.model]
-        return LowRankHeads(batch, length, width, side.heads, map_size=width if rows is None else rows)
+        map_size = width if rows is None else rows
+        return LowRankHeads(batch, length, width, side.heads, map_size, side.implementation)

@@ -16,18 +16,24 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import torch
 
-from benchmarks.by_length import Comparison, build_argument_parser, compare_sides, iterate_settings, parse_arguments
+from benchmarks.by_length import (
+    Comparison,
+    build_argument_parser,
+    compare_sides,
+    explain_missing_kernels,
+    iterate_settings,
+    parse_arguments,
+    select_possible_comparisons,
+)
 from benchmarks.length_plot import plot_times
 from benchmarks.passes import LAYER_PASSES
 from benchmarks.reporting import Value, read_rows, write_rows
 from benchmarks.second_order_sides import HEADS, Side
 from ctxzoo.cli.doctor import find_cxx_compiler
-from ctxzoo.models.ops_second_order_triton import can_run
 from ctxzoo.results.environment import git_commit
 
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
@@ -86,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
         sizes = [(options.batch_size, length, options.width) for length in options.lengths]
         rows: list[dict[str, Value]] = []
         for setting in iterate_settings(options, fitted_from=FITTED_FROM, extra=("floor_seconds",)):
-            for comparison in select_possible_comparisons(options):
+            for comparison in select_possible_comparisons(COMPARISONS, options):
                 obstacles = {side.label: explain_missing_support(side, options.device) for side in comparison.sides}
                 reasons = {label: why for label, why in obstacles.items() if why}
                 rows += compare_sides(comparison, sizes, setting, reasons)
@@ -111,27 +117,11 @@ def parse_options(arguments: Sequence[str] | None, device: str) -> argparse.Name
     return options
 
 
-def select_possible_comparisons(options: argparse.Namespace) -> list[Comparison]:
-    """Return the requested comparisons, on a CPU without the sides that need a GPU."""
-    return [
-        replace(comparison, sides=tuple(side for side in comparison.sides if _is_side_possible(side, options.device)))
-        for comparison in COMPARISONS
-        if comparison.name in options.comparisons
-    ]
-
-
-def _is_side_possible(side: Side, device: str) -> bool:
-    """Return whether a side runs on a device: Triton kernels need CUDA."""
-    return device == "cuda" or side.implementation != "triton"
-
-
 def explain_missing_support(side: Side, device: str) -> str:
     """Return the reason why a side cannot run on this machine; empty if it can."""
     if side.compiled and find_cxx_compiler() is None:
         return "skipped: torch.compile finds no C++ compiler"
-    if side.implementation == "triton" and not can_run(torch.empty(0, device=device)):
-        return "skipped: the kernels need Triton and a CUDA device of compute capability 8.0"
-    return ""
+    return explain_missing_kernels(side, device)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from transformers import initialization as init
 
 from .layers_beta_lstm_gates import Encoding, State, reverse_steps
 from .ops_beta_lstm_gates import CELLS, Gating, draw_gumbel_noise, draw_log_uniform, draw_noisin_scale
-from .ops_beta_lstm_steps import run_recurrent_steps
+from .ops_beta_lstm_steps import StepsImplementation, run_recurrent_steps
 from .ops_execution import disable_autocast, dropout, refuse_jit_trace
 from .ops_inputs import check_mask_without_gaps, to_boolean_mask
 
@@ -50,6 +50,9 @@ class BetaLSTM(nn.Module):
         ValueError: an unknown cell, a size below 1, a rate outside [0, 1), eps outside (0, 1), shapes that are not
             above 0 or of another number, a projection.
     """
+
+    # How steps are run, see `run_recurrent_steps`: to be set on a layer, and kept in no configuration.
+    implementation: StepsImplementation = "auto"
 
     def __init__(
         self,
@@ -305,7 +308,9 @@ class BetaLSTM(nn.Module):
             )
             # Weights are left out once for all steps of the batch, not anew at each.
             weight = dropout(weight_hh, self.weight_dropout, training=self.training).to(wide)
-            states, memories, gates = run_recurrent_steps(inputs, weight, hidden, memory, gating, noise, scale)
+            states, memories, gates = run_recurrent_steps(
+                inputs, weight, hidden, memory, gating, noise, scale, self.implementation
+            )
             hidden, memory = _select_last_step(hidden, states, lengths), _select_last_step(memory, memories, lengths)
             output = states.transpose(0, 1)  # (B, n, H)
             if self.training and self.dropout:

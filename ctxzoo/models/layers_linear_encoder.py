@@ -27,6 +27,7 @@ from .ops_linear_encoder import (
     log_importance,
     sum_keys,
 )
+from .ops_triton import Implementation
 
 # Positions that are read at a time where no gradient is computed. What is computed on the way then stays small:
 # allocating it anew took as long as the rest (n = 4,096, 8 heads of 64, one core).
@@ -54,6 +55,8 @@ class EfficientAttention(Attention):
     """
 
     projection: torch.Tensor | None
+    # How causal sums are computed, see `linear_attention`: to be set on a layer, and kept in no configuration.
+    implementation: Implementation = "auto"
 
     def __init__(
         self,
@@ -157,6 +160,7 @@ class EfficientAttention(Attention):
                 state=None if state is None else LinearState(*state),
                 with_state=use_cache,
                 with_clamped=self.training or output_attentions,
+                implementation=self.implementation if causal else "auto",
             )
             aux.state = self._let_decay(next_state, key.size(-2))
         return output.to(value.dtype), aux
@@ -167,7 +171,7 @@ class EfficientAttention(Attention):
         """Return whether to attend in blocks of positions, to save memory: on a CPU, without gradients."""
         if self.training or torch.is_grad_enabled() or torch.compiler.is_compiling():
             return False
-        if key.device.type != "cpu":
+        if key.device.type != "cpu" or self.implementation != "auto":
             return False
         length = key.size(-2)
         # A mask of another shape is left to `linear_attention`, which refuses it.

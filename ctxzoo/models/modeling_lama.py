@@ -22,6 +22,7 @@ from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel, c
 from .ops_execution import dropout
 from .ops_inputs import check_mask_without_gaps, to_float32_or_wider
 from .ops_lama import LARGEST_SCALE, low_rank_heads
+from .ops_triton import Implementation
 from .ops_words import masked_max, masked_mean, masked_softmax
 
 
@@ -43,6 +44,9 @@ class LowRankAttention(nn.Module):
         logit_scale: Factor of the logits.
         word_size: Width of the words, the rows of Q; default: D.
     """
+
+    # How `low_rank_heads` computes: to be set on a layer, and kept in no configuration.
+    implementation: Implementation = "auto"
 
     def __init__(
         self,
@@ -105,6 +109,7 @@ class LowRankAttention(nn.Module):
                 rank=self.rank,
                 l2_normalize=self.l2_normalize,
                 logit_scale=self.logit_scale,
+                implementation=self.implementation,
             )
             return sums, weights.transpose(1, 2)
         words = states if projection is None else torch.tanh(projection(states))  # (3.7)
@@ -119,8 +124,12 @@ class LowRankAttention(nn.Module):
         return weights.to(states.dtype) @ states, weights
 
     def _can_fuse(self, states: torch.Tensor, projection: nn.Module | None) -> bool:
-        """Return whether the closed form runs: not in half precision, in a traced program, or on a quantised map."""
+        """Return whether the closed form runs: not in a traced program, on a quantised map, or in half precision.
+
+        Kernels that were asked for run in half precision too.
+        """
         is_wide = states.dtype in (torch.float32, torch.float64) and not torch.is_autocast_enabled(states.device.type)
+        is_wide |= self.implementation == "triton"
         is_plain = projection is None or type(projection) is nn.Linear
         return is_wide and is_plain and self.logit_scale <= LARGEST_SCALE and not torch.compiler.is_compiling()
 

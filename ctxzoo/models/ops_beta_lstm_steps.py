@@ -10,18 +10,21 @@ loops on a CPU (`ops_beta_lstm_numba`), where those pay. Programs that torch tra
 `ops_beta_lstm_traced`.
 """
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 
 from .ops_beta_lstm_gates import CELLS, Gating
 from .ops_beta_lstm_plain import make_backward_step as plain_backward
 from .ops_beta_lstm_plain import make_forward_step as plain_forward
+from .ops_beta_lstm_plain import write_derivatives
 from .ops_beta_lstm_traced import Steps, run_scan, run_unrolled_steps
-from .ops_beta_lstm_triton import can_run
+from .ops_beta_lstm_triton import can_run, can_run_sequence, run_backward_sequence, run_forward_sequence
 from .ops_beta_lstm_triton import make_backward_step as fused_backward
 from .ops_beta_lstm_triton import make_forward_step as fused_forward
 from .ops_execution import is_exporting, refuse_second_derivative
+
+StepsImplementation = Literal["auto", "one_kernel"]
 
 # Units of a sequence from which compiled loops pay: to load Numba takes a second, and to compile, once, five.
 COMPILED_FROM = 2**13
@@ -37,6 +40,7 @@ def run_recurrent_steps(
     gating: Gating,
     noise: torch.Tensor | None = None,
     scale: torch.Tensor | None = None,
+    implementation: StepsImplementation = "auto",
 ) -> Steps:
     """Run the recurrence of one layer over the steps of a sequence.
 
@@ -48,10 +52,22 @@ def run_recurrent_steps(
         gating: How the gates i and f are computed.
         noise: (n, ...) random variables of the gates where they do not depend on the sequence; see `compute_gates`.
         scale: (n, B, H) factors of the states, such as dropout masks, or None.
+        implementation: Implementation: auto takes the form that the file's head names; one_kernel has all steps in one
+            Triton kernel, with their products (CUDA).
 
     Returns:
         h and c of each step, (n, B, H) both, and the pre-activations of the gates, (n, B, K, H).
+
+    Raises:
+        ValueError: an implementation that does not exist, or cannot run on this input.
     """
+    if implementation not in get_args(StepsImplementation):
+        raise ValueError(f"implementation {implementation!r} is none of {', '.join(get_args(StepsImplementation))}")
+    if implementation == "one_kernel" and not can_run_sequence(inputs, gating, noise):
+        raise ValueError(
+            "implementation 'one_kernel' needs the package triton and a CUDA tensor in float32 of at most 1,024 units, "
+            f"and no generator or mean of Kumaraswamy gates; got {tuple(inputs.shape)} on {inputs.device}"
+        )
     if is_exporting():
         return run_scan(inputs, weight_hh, hidden, memory, gating, noise, scale)
     if torch.compiler.is_compiling():
@@ -59,7 +75,7 @@ def run_recurrent_steps(
     # Asked here: within `forward` gradients are always off.
     trained = torch.is_grad_enabled() and any(x.requires_grad for x in (inputs, weight_hh, hidden, memory))
     steps: Steps = _Steps.apply(  # type: ignore[no-untyped-call]
-        inputs, weight_hh, hidden, memory, gating, noise, scale, trained
+        inputs, weight_hh, hidden, memory, gating, noise, scale, trained, implementation == "one_kernel"
     )
     return steps
 
@@ -76,6 +92,7 @@ class _Steps(torch.autograd.Function):
         noise: torch.Tensor | None,
         scale: torch.Tensor | None,
         trained: bool,
+        in_one_kernel: bool,
     ) -> Steps:
         length, batch, _, size = inputs.shape
         cell = CELLS[gating.cell]
@@ -85,15 +102,19 @@ class _Steps(torch.autograd.Function):
         memories = torch.empty_like(states)
         states[0], memories[0] = hidden, memory
         draws = torch.empty_like(blocks[:, :, : cell.blocks]) if trained and gating.draw_gammas else None
-        forward_steps, backward_steps = _choose_step_functions(inputs, gating, noise, trained)
-        advance = forward_steps(blocks, states, memories, gating, noise, scale, draws)
-        # Views of every step at once: an index costs as much as a small operation.
-        rows, every_state, transposed = blocks.flatten(2).unbind(0), states.unbind(0), weight.t()
-        if length >= TRANSPOSED_FROM:
-            transposed = transposed.contiguous()
-        for step in range(length):
-            rows[step].addmm_(every_state[step], transposed)
-            advance(step)
+        backward_steps = None
+        if in_one_kernel:
+            run_forward_sequence(blocks, weight, states, memories, gating, noise, scale, draws)
+        else:
+            forward_steps, backward_steps = _choose_step_functions(inputs, gating, noise, trained)
+            advance = forward_steps(blocks, states, memories, gating, noise, scale, draws)
+            # Views of every step at once: an index costs as much as a small operation.
+            rows, every_state, transposed = blocks.flatten(2).unbind(0), states.unbind(0), weight.t()
+            if length >= TRANSPOSED_FROM:
+                transposed = transposed.contiguous()
+            for step in range(length):
+                rows[step].addmm_(every_state[step], transposed)
+                advance(step)
         if trained:
             # The gradient of a result that nothing uses is then None, not a tensor of zeros.
             ctx.set_materialize_grads(False)
@@ -111,19 +132,41 @@ class _Steps(torch.autograd.Function):
         weight, blocks, states, memories, noise, scale = ctx.saved_tensors
         length, batch, count, size = blocks.shape
         slopes = torch.empty_like(blocks)  # to become the gradient of the pre-activations
-        retreat = ctx.backward_steps(blocks, memories, ctx.gating, noise, scale, grad_memories, grad_gates, slopes)
         if grad_states is None:
             grad_states = states.new_zeros(length, batch, size)
-        grad_memory, every_state = states.new_zeros(batch, size), grad_states.unbind(0)
-        grad_hidden = every_state[-1].contiguous() if length else states.new_zeros(batch, size)
-        flat = slopes.view(length, batch, count * size).unbind(0)  # (B, G H) each
-        for step in range(length - 1, -1, -1):
-            retreat(step, grad_hidden, grad_memory)
-            # To h_(t-1): from outside, and through the product with W_hh. Before the first step that is h_0.
-            grad_hidden = torch.addmm(every_state[step - 1], flat[step], weight) if step else flat[step] @ weight
+        if ctx.backward_steps is None:
+            derivatives = write_derivatives(slopes, blocks, memories, noise, scale, ctx.gating)
+            grad_hidden, grad_memory = run_backward_sequence(
+                grad_states, grad_memories, grad_gates, weight, slopes, derivatives
+            )
+        else:
+            retreat = ctx.backward_steps(blocks, memories, ctx.gating, noise, scale, grad_memories, grad_gates, slopes)
+            grad_hidden, grad_memory = _run_backward_steps(retreat, grad_states, slopes, weight)
         # The gradient of W_hh of all steps is one product, (G H, H).
         grad_weight = slopes.view(length * batch, count * size).t() @ states[:-1].reshape(length * batch, size)
-        return slopes, grad_weight, grad_hidden, grad_memory, None, None, None, None
+        return slopes, grad_weight, grad_hidden, grad_memory, None, None, None, None, None
+
+
+def _run_backward_steps(
+    retreat: Any, grad_states: torch.Tensor, slopes: torch.Tensor, weight: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the gradients of h_0 and c_0, and write those of the pre-activations into `slopes`, step by step.
+
+    Args:
+        retreat: Function that differentiates a step, see `ops_beta_lstm_plain.make_backward_step`.
+        grad_states: (n, B, H) gradients of the states from outside.
+        slopes: Buffer (n, B, G, H) of that function.
+        weight: (G H, H) recurrent weights.
+    """
+    length, batch, count, size = slopes.shape
+    grad_memory, every_state = slopes.new_zeros(batch, size), grad_states.unbind(0)
+    grad_hidden = every_state[-1].contiguous() if length else slopes.new_zeros(batch, size)
+    flat = slopes.view(length, batch, count * size).unbind(0)  # (B, G H) each
+    for step in range(length - 1, -1, -1):
+        retreat(step, grad_hidden, grad_memory)
+        # To h_(t-1): from outside, and through the product with W_hh. Before the first step that is h_0.
+        grad_hidden = torch.addmm(every_state[step - 1], flat[step], weight) if step else flat[step] @ weight
+    return grad_hidden, grad_memory
 
 
 def _choose_step_functions(

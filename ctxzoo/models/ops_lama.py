@@ -3,8 +3,11 @@
 from typing import Any
 
 import torch
+from torch.nn import functional as F
 
 from .ops_execution import refuse_second_derivative
+from .ops_lama_triton import low_rank_heads_forward, score_gradient
+from .ops_triton import Implementation, check_implementation
 
 LARGEST_SCALE = 40.0  # e^(-2 * 40) is still a normal number in float32
 
@@ -19,6 +22,7 @@ def low_rank_heads(
     rank: int,
     l2_normalize: bool,
     logit_scale: float,
+    implementation: Implementation = "auto",
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the weighted sums A H and the weights A, in few passes over the words; it can be differentiated once.
 
@@ -26,7 +30,7 @@ def low_rank_heads(
     length over the heads, A = softmax over the words of s f. Logits lie in [-s, s], so that no maximum has to be found.
 
     Args:
-        states: (B, n, D) states H, in float32 or wider.
+        states: (B, n, D) states H, in float32 or wider; of the kernels in float32 or half precision.
         projection: W (r, D) and b (r,); None: u = h.
         factors: Q (r, m k), or (D, m k) where there is no projection.
         gate: (B, m k) gate of each document; None: 1.
@@ -34,10 +38,25 @@ def low_rank_heads(
         rank: Number k of members of a head, side by side in the columns of Q.
         l2_normalize: Whether the logits of a word are divided by their length.
         logit_scale: Factor s of the logits, at most `LARGEST_SCALE`.
+        implementation: Implementation: plain is in PyTorch; triton is fused kernels (CUDA), which keep nothing of the
+            size of A beside A, and make the words u by PyTorch; auto takes plain.
 
     Returns:
         A H (B, m, D), and A (B, n, m): for each head the weights of the words of a text, which sum to 1; 0 elsewhere.
+
+    Raises:
+        ValueError: an implementation that does not exist, or cannot run on this input.
     """
+    check_implementation(implementation, states)
+    if implementation == "triton":
+        if 0 in states.shape:
+            raise ValueError(f"implementation 'triton' takes no empty states, got {tuple(states.shape)}")
+        words = states if projection is None else torch.tanh(F.linear(states, *projection))
+        of_heads = _sum_members(factors, gate, rank).to(words.dtype)
+        found: tuple[torch.Tensor, torch.Tensor] = _FusedHeads.apply(  # type: ignore[no-untyped-call]
+            words, states, of_heads, mask, l2_normalize, logit_scale
+        )
+        return found
     weight, bias = projection or (None, None)
     sums, weights = _LowRankHeads.apply(  # type: ignore[no-untyped-call]
         states.contiguous(), weight, bias, factors, gate, mask, rank, l2_normalize, logit_scale
@@ -120,3 +139,50 @@ class _LowRankHeads(torch.autograd.Function):
         grad_weight = torch.mm(grad_words.t(), states.view(-1, states.size(2)))
         flat.addmm_(grad_words, weight)
         return grad_states, grad_weight, grad_words.sum(dim=0), grad_factors, grad_gate, None, None, None, None
+
+
+def _sum_members(factors: torch.Tensor, gate: torch.Tensor | None, rank: int) -> torch.Tensor:
+    """Return the factors of each head, its gated members added up: (B, r, m), or (1, r, m) without a gate."""
+    members = factors.reshape(factors.size(0), -1, rank)  # (r, m, k)
+    if gate is None:
+        return members.sum(dim=2).unsqueeze(0)
+    return torch.einsum("rmk,bmk->brm", members, gate.reshape(gate.size(0), -1, rank).to(members.dtype))
+
+
+class _FusedHeads(torch.autograd.Function):
+    """The heads from words (B, n, r), states (B, n, D) and factors (B or 1, r, m), in Triton."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        words: torch.Tensor,
+        states: torch.Tensor,
+        factors: torch.Tensor,
+        mask: torch.Tensor,
+        l2_normalize: bool,
+        logit_scale: float,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return A H and A."""
+        sums, weights = low_rank_heads_forward(words, states, factors, mask, l2_normalize, logit_scale)
+        ctx.save_for_backward(words, states, factors, sums, weights)
+        ctx.l2_normalize, ctx.logit_scale = l2_normalize, logit_scale
+        ctx.set_materialize_grads(False)
+        return sums.to(states.dtype), weights
+
+    @staticmethod
+    @refuse_second_derivative("LAMA's attention")
+    def backward(
+        ctx: Any, grad_sums: torch.Tensor | None, grad_weights: torch.Tensor | None
+    ) -> tuple[torch.Tensor | None, ...]:
+        """Return the gradients of words, states and factors: that of the scores from a kernel, and its products."""
+        words, states, factors, sums, weights = ctx.saved_tensors
+        of_scores = score_gradient(
+            grad_sums, grad_weights, words, states, factors, sums, weights, ctx.l2_normalize, ctx.logit_scale
+        )
+        grad_states = None if grad_sums is None else torch.bmm(weights.to(states.dtype), grad_sums)
+        if factors.size(0) == 1:  # one product for all documents
+            grad_words = of_scores @ factors[0].t()
+            grad_factors = (words.flatten(0, 1).t() @ of_scores.flatten(0, 1)).unsqueeze(0)
+        else:
+            grad_words, grad_factors = torch.bmm(of_scores, factors.mT), torch.bmm(words.mT, of_scores)
+        return grad_words, grad_states, grad_factors, None, None, None

@@ -20,6 +20,8 @@ from torch.nn import functional as F
 
 from .ops_encoder import squared_norm
 from .ops_execution import refuse_second_derivative
+from .ops_linear_encoder_triton import causal_sums_backward, causal_sums_forward
+from .ops_triton import Implementation, check_implementation
 
 FeatureMap = Literal["favor", "hyperbolic", "elu", "relu", "learned", "trig"]
 FEATURE_MAPS: tuple[str, ...] = get_args(FeatureMap)
@@ -186,6 +188,7 @@ def linear_attention(
     state: LinearState | None = None,
     with_state: bool = False,
     with_clamped: bool = False,
+    implementation: Implementation = "auto",
 ) -> tuple[torch.Tensor, LinearState | None, torch.Tensor | None]:
     """Attend in time and memory linear in the number of keys.
 
@@ -205,6 +208,9 @@ def linear_attention(
         state: Cached state of earlier keys; causal only, with as many queries as keys.
         with_state: Whether to return the state after these keys; causal only.
         with_clamped: Whether to return the fraction of denominators that were clamped.
+        implementation: Implementation of the causal sums: plain is in PyTorch; triton is fused kernels (CUDA) with
+            chunks of their own size, which store neither the matrices of chunks nor the sums before each; auto takes
+            plain.
 
     Returns:
         out (B, h, T, dv), 0 for a query without keys; the state or None; and on request the fraction of the queries
@@ -213,12 +219,16 @@ def linear_attention(
 
     Raises:
         ValueError: a mask that is not (B, L), a state without causal, more causal queries than keys, a state with
-            another number of queries than keys, or a chunk size below 1.
+            another number of queries than keys, a chunk size below 1, or an implementation that does not exist, or
+            cannot run on this input.
     """
     num_queries, num_keys = _count_positions(query), _count_positions(key)
     _check_sizes(key.offset.size(0), num_queries, num_keys, mask, causal)
     if chunk_size < 1:
         raise ValueError(f"chunk_size is {chunk_size}, expected at least 1")
+    if implementation == "triton" and not causal:
+        raise ValueError("implementation 'triton' is of causal sums only; got causal=False")
+    check_implementation(implementation, value)
     if (state is not None or with_state) and not causal:
         raise ValueError("a state is of causal attention only; got causal=False")
     if state is not None and num_queries != num_keys:
@@ -238,7 +248,7 @@ def linear_attention(
         guard = sums[..., -1].sum(dim=-1, keepdim=True) if with_clamped else None
     else:
         weighted_sums, next_state, guard = _sum_causally_in_chunks(
-            features, key, value, mask, num_keys - num_queries, chunk_size, state, with_clamped
+            features, key, value, mask, num_keys - num_queries, chunk_size, state, with_clamped, implementation
         )
     clamped = _compute_clamped_fraction(
         weighted_sums[..., -1], guard, mask, causal, num_queries, eps, query.signed, state
@@ -306,6 +316,7 @@ def _sum_causally_in_chunks(
     chunk_size: int,
     state: LinearState | None,
     with_guard: bool,
+    implementation: Implementation,
 ) -> tuple[torch.Tensor, LinearState, torch.Tensor | None]:
     """Return the sums over the keys that each query sees, (B, h, T, dv + 1), the state behind the last key, and guards.
 
@@ -321,6 +332,8 @@ def _sum_causally_in_chunks(
         scale = (levels[..., :num_before] - level.unsqueeze(-1)).exp().unsqueeze(-1)
         state = LinearState(keys[..., :num_before, :].mT @ (weighed[..., :num_before, :] * scale), level)
         keys, weighed, levels = keys[..., num_before:, :], weighed[..., num_before:, :], levels[..., num_before:]
+    if implementation == "triton":
+        return _sum_causally_in_kernels(features, keys, value[..., num_before:, :], levels, state, with_guard)
     length = keys.size(-2)
     # In an exported program the length is a symbol, of which nothing can be divided: one chunk has all queries.
     size = length if torch.compiler.is_exporting() else min(chunk_size, length)
@@ -399,6 +412,53 @@ class _CausalSums(torch.autograd.Function):
             _add_product(products.mT @ gradient, keys, after),
             of_sums,
         )
+
+
+def _sum_causally_in_kernels(
+    features: torch.Tensor,
+    keys: torch.Tensor,
+    value: torch.Tensor,
+    levels: torch.Tensor,
+    state: LinearState | None,
+    with_guard: bool,
+) -> tuple[torch.Tensor, LinearState, torch.Tensor | None]:
+    """Return what `_sum_causally_in_chunks` does, of keys (B, h, L, F) at their `levels` (B, h, L)."""
+    if state is None:
+        none = keys.new_zeros(*keys.shape[:2], keys.size(-1), value.size(-1) + 1)
+        state = LinearState(none, levels[..., 0])
+    all_levels = torch.cat((state.level.unsqueeze(-1), levels), dim=-1)
+    weighted_sums, last_sums, guard = _FusedCausalSums.apply(  # type: ignore[no-untyped-call]
+        features, keys, value, all_levels, state.sums, with_guard
+    )
+    return weighted_sums, LinearState(last_sums, levels[..., -1]), guard
+
+
+class _FusedCausalSums(torch.autograd.Function):
+    """The sums over keys that each query sees, in Triton; inputs as in `causal_sums_forward`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        features: torch.Tensor,
+        keys: torch.Tensor,
+        value: torch.Tensor,
+        levels: torch.Tensor,
+        sums: torch.Tensor,
+        with_guard: bool,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+        """Return the sums (B, h, L, dv + 1), those behind the last key (B, h, F, dv + 1), and guards (B, h, L)."""
+        weighted_sums, last, guard = causal_sums_forward(features, keys, value, levels, sums, with_guard)
+        ctx.save_for_backward(features, keys, value, levels, sums)
+        if guard is not None:
+            ctx.mark_non_differentiable(guard)
+        return weighted_sums, last, guard
+
+    @staticmethod
+    @refuse_second_derivative("linear attention")
+    def backward(ctx: Any, gradient: torch.Tensor, of_last: torch.Tensor, _: Any) -> tuple[torch.Tensor | None, ...]:
+        """Return the gradients of features, keys, values and the sums before, from the Triton kernels."""
+        of_features, of_keys, of_value, of_sums = causal_sums_backward(gradient, of_last, *ctx.saved_tensors)
+        return of_features, of_keys, of_value, None, of_sums, None
 
 
 def _cumulate(terms: torch.Tensor, start: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -14,7 +14,8 @@ import torch
 
 from .ops_execution import refuse_second_derivative
 from .ops_inputs import to_float32_or_wider
-from .ops_second_order_triton import can_run, get_product_precision, second_order_backward, second_order_forward
+from .ops_second_order_triton import second_order_backward, second_order_forward
+from .ops_triton import can_run, check_can_run, get_product_precision
 
 Implementation = Literal["auto", "plain", "closed_form", "recompute", "triton"]
 
@@ -61,10 +62,9 @@ def second_order_attention(
         raise ValueError(f"implementation {implementation!r} is none of auto, plain, closed_form, recompute, triton")
     if x.dim() != 3:
         raise ValueError(f"implementation {implementation!r} takes x of shape (B, n, m), got {tuple(x.shape)}")
-    if implementation == "triton" and not can_run(x):
-        raise ValueError(f"implementation 'triton' needs the package triton and a CUDA tensor, got one on {x.device}")
     out: torch.Tensor
     if implementation == "triton":
+        check_can_run(x)
         out = _attend_fused(x, projected, gate, weight, mask)
     else:
         out = _attend_in_closed_form(x, projected, gate, weight, mask, implementation == "closed_form")

@@ -19,15 +19,27 @@ to one. Sums are in float32; the type of p decides how the products are computed
 
 Every sum has a fixed order (no atomics), so results repeat bit for bit on the same kind of device.
 
-Triton is optional: without it this file imports, `can_run` is False and the two functions raise.
+Triton is optional: without it this file imports, and the two functions raise.
 """
 
-import contextlib
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+
+from .ops_triton import (
+    KERNEL_DTYPES,
+    PROGRAMS_PER_PROCESSOR,
+    can_run,
+    ceil_div,
+    choose_block_size,
+    count_target_programs,
+    get_product_arguments,
+    get_product_precision,
+    load_tile,
+    make_device_current,
+)
 
 try:
     import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -35,14 +47,8 @@ try:
 except ImportError:  # mostly on a machine without a GPU
     triton = None
 
-_DTYPES = (torch.float32, torch.bfloat16, torch.float16)
-
 # Where tokens are divided among programs, each has this many at least: fewer do not pay for loading W and combining.
 _MIN_TOKENS_PER_SPLIT = 128
-# The number of programs per multiprocessor, so that one computes while another waits for memory.
-_PROGRAMS_PER_PROCESSOR = 2
-# Under Triton's interpreter there is no device to ask; a small number keeps the number of (slow) programs small.
-_INTERPRETED_PROCESSORS = 4
 
 if triton is not None:
 
@@ -55,14 +61,6 @@ if triton is not None:
         weight = tl.load(weight_ptr + features[:, None] * U + ranks[None, :], mask=inside, other=0.0).to(tl.float32)
         q = tl.load(q_ptr + ranks, mask=ranks < U, other=0.0).to(tl.float32)
         return (weight * q[None, :]).to(ROUND).to(DOT)
-
-    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-    def _load_tile(  # type: ignore[no-untyped-def]
-        base_ptr, rows, columns, row_stride, column_stride, num_rows, num_columns
-    ):
-        """Return base[rows, columns]; zero where a row or column is out of range."""
-        inside = (rows < num_rows)[:, None] & (columns < num_columns)[None, :]
-        return tl.load(base_ptr + rows[:, None] * row_stride + columns[None, :] * column_stride, mask=inside, other=0.0)
 
     @triton.jit(  # type: ignore[untyped-decorator, unused-ignore]
         do_not_specialize=["n", "batch", "num_splits", "tokens_per_split"]
@@ -114,14 +112,14 @@ if triton is not None:
             )
             real = tl.load(mask_ptr + start + tokens, mask=tokens < num_left, other=0) != 0
             if NUM_U == 1:
-                p_tile = _load_tile(p_block, tokens, ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U).to(DOT)
+                p_tile = load_tile(p_block, tokens, ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U).to(DOT)
                 logits = tl.dot(operand, tl.trans(p_tile), input_precision=PRECISION)
             else:
                 logits = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
                 for part in range(NUM_U):
                     part_ranks = part * BLOCK_U + ranks
                     operand = _weight_times_q(weight_ptr, q_ptr, features, part_ranks, M, U, ROUND, DOT)
-                    p_tile = _load_tile(p_block, tokens, part_ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U).to(
+                    p_tile = load_tile(p_block, tokens, part_ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U).to(
                         DOT
                     )
                     logits = tl.dot(operand, tl.trans(p_tile), logits, input_precision=PRECISION)
@@ -205,11 +203,11 @@ if triton is not None:
 
         dp = tl.zeros((BLOCK_N, BLOCK_U), tl.float32)
         if NUM_U == 1:
-            p_tile = _load_tile(p_ptr, tokens, ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U).to(DOT)
+            p_tile = load_tile(p_ptr, tokens, ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U).to(DOT)
         for first in range(0, M, BLOCK_M):
             features = first + tl.arange(0, BLOCK_M)
             inside = features < M
-            x_tile = _load_tile(x_ptr, tokens, features, x_stride_n * X_ALIGN, x_stride_m, num_left, M).to(tl.float32)
+            x_tile = load_tile(x_ptr, tokens, features, x_stride_n * X_ALIGN, x_stride_m, num_left, M).to(tl.float32)
             own_weights = _weight_times_q(weight_ptr, q_ptr, features, own_ranks, M, U, ROUND, DOT)
             if NUM_U == 1:
                 logits = tl.dot(p_tile, tl.trans(own_weights), input_precision=PRECISION)
@@ -218,9 +216,7 @@ if triton is not None:
                 for part in range(NUM_U):
                     part_ranks = part * BLOCK_U + ranks
                     operand = _weight_times_q(weight_ptr, q_ptr, features, part_ranks, M, U, ROUND, DOT)
-                    p_tile = _load_tile(p_ptr, tokens, part_ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U).to(
-                        DOT
-                    )
+                    p_tile = load_tile(p_ptr, tokens, part_ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U).to(DOT)
                     logits = tl.dot(p_tile, tl.trans(operand), logits, input_precision=PRECISION)
             grad = tl.load(grad_ptr + row * M + features, mask=inside, other=0.0).to(tl.float32)
             out = tl.load(out_ptr + row * M + features, mask=inside, other=0.0).to(tl.float32)
@@ -298,7 +294,7 @@ if triton is not None:
                     other=0.0,
                 )
                 real = tl.load(mask_ptr + row * n + start + tokens, mask=tokens < num_left, other=0) != 0
-                own_tile = _load_tile(p_block, tokens, own_ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U).to(DOT)
+                own_tile = load_tile(p_block, tokens, own_ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U).to(DOT)
                 if NUM_U == 1:
                     logits = tl.dot(operand, tl.trans(own_tile), input_precision=PRECISION)
                 else:
@@ -306,7 +302,7 @@ if triton is not None:
                     for part in range(NUM_U):
                         part_ranks = part * BLOCK_U + ranks
                         operand = _weight_times_q(weight_ptr, q_row, features, part_ranks, M, U, ROUND, DOT)
-                        p_tile = _load_tile(
+                        p_tile = load_tile(
                             p_block, tokens, part_ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U
                         ).to(DOT)
                         logits = tl.dot(operand, tl.trans(p_tile), logits, input_precision=PRECISION)
@@ -334,25 +330,6 @@ class _Tiles:
     u: int
     num_warps: int
     num_stages: int
-
-
-def _is_interpreted() -> bool:
-    """Return whether the kernels were defined under TRITON_INTERPRET=1, so that they run on the CPU."""
-    return not isinstance(_forward_kernel, triton.runtime.JITFunction)
-
-
-def can_run(x: torch.Tensor) -> bool:
-    """Return whether the kernels can run on x, of any shape.
-
-    They need Triton, a supported dtype and a CUDA device of compute capability 8.0 or more. Under Triton's interpreter
-    (TRITON_INTERPRET=1 before triton is imported) the device is the CPU instead.
-    """
-    if triton is None or x.dtype not in _DTYPES:
-        return False
-    if _is_interpreted():
-        return x.device.type == "cpu"
-    # ROCm also calls its devices cuda; the tiles are not made for them.
-    return x.is_cuda and torch.version.hip is None and torch.cuda.get_device_capability(x.device) >= (8, 0)
 
 
 def second_order_forward(
@@ -385,16 +362,16 @@ def second_order_forward(
     tiles = _choose_forward_tiles(n, m, u, p.dtype)
     # A long document in a small batch has fewer (row, block of features) pairs than the device has processors: then
     # its tokens are divided among programs, and a second kernel combines what they found.
-    per_split = batch * _ceil_div(m, tiles.m)
-    num_splits = min(_ceil_div(_count_target_programs(x), per_split), max(n // _MIN_TOKENS_PER_SPLIT, 1))
-    tokens_per_split = _ceil_div(_ceil_div(n, num_splits), tiles.n) * tiles.n
-    num_splits = _ceil_div(n, tokens_per_split)
+    per_split = batch * ceil_div(m, tiles.m)
+    num_splits = min(ceil_div(count_target_programs(x), per_split), max(n // _MIN_TOKENS_PER_SPLIT, 1))
+    tokens_per_split = ceil_div(ceil_div(n, num_splits), tiles.n) * tiles.n
+    num_splits = ceil_div(n, tokens_per_split)
 
     out = torch.empty(batch, m, dtype=torch.float32, device=x.device)
     lse = torch.empty_like(out)
     # (maximum, sum, weighted sum) of every split; a stand-in where there is only one.
     partial = torch.empty(3, num_splits, batch, m, dtype=torch.float32, device=x.device) if num_splits > 1 else out
-    with _make_device_current(x):
+    with make_device_current(x):
         _forward_kernel[(num_splits * per_split,)](
             x, p, q.contiguous(), weight.contiguous(), mask.contiguous().view(torch.uint8), out, lse, partial,
             *_get_kernel_strides(x), *_get_kernel_strides(p), batch, n, num_splits, tokens_per_split,
@@ -402,7 +379,7 @@ def second_order_forward(
         )  # fmt: skip
         if num_splits > 1:
             block = 128
-            _combine_kernel[(_ceil_div(batch * m, block),)](
+            _combine_kernel[(ceil_div(batch * m, block),)](
                 partial, out, lse, batch * m, num_splits, BLOCK=block, num_warps=4
             )
     return out, lse
@@ -445,27 +422,27 @@ def second_order_backward(
         out.contiguous(), lse.float().contiguous(),
     )  # fmt: skip
 
-    tiles = _choose_token_gradient_tiles(batch, n, m, u, p.dtype, _count_target_programs(x))
+    tiles = _choose_token_gradient_tiles(batch, n, m, u, p.dtype, count_target_programs(x))
     dx = torch.empty(x.shape, dtype=x.dtype, device=x.device)
     dp = torch.empty(p.shape, dtype=p.dtype, device=p.device)
-    with _make_device_current(x):
-        _token_gradients_kernel[(batch * _ceil_div(n, tiles.n), _ceil_div(u, tiles.u))](
+    with make_device_current(x):
+        _token_gradients_kernel[(batch * ceil_div(n, tiles.n), ceil_div(u, tiles.u))](
             *inputs, dx, dp, *_get_kernel_strides(x), *_get_kernel_strides(p), n, **_build_kernel_arguments(tiles, x, p)
         )
 
     # Each program adds up a group of rows, or with few rows a range of tokens of one, and owns one part of dW. There
     # are as many programs as fill the device, so that the parts take a bounded space whatever B and n are.
     tiles = _choose_weight_gradient_tiles(n, m, u, p.dtype)
-    feature_blocks, rank_blocks = _ceil_div(m, tiles.m), _ceil_div(u, tiles.u)
-    num_programs = _ceil_div(_count_target_programs(x), feature_blocks * rank_blocks)
-    rows_per_group = _ceil_div(batch, num_programs)
-    num_groups = _ceil_div(batch, rows_per_group)
+    feature_blocks, rank_blocks = ceil_div(m, tiles.m), ceil_div(u, tiles.u)
+    num_programs = ceil_div(count_target_programs(x), feature_blocks * rank_blocks)
+    rows_per_group = ceil_div(batch, num_programs)
+    num_groups = ceil_div(batch, rows_per_group)
     num_splits = min(max(num_programs // num_groups, 1), max(n // _MIN_TOKENS_PER_SPLIT, 1))
-    tokens_per_split = _ceil_div(_ceil_div(n, num_splits), tiles.n) * tiles.n
-    num_splits = _ceil_div(n, tokens_per_split)
+    tokens_per_split = ceil_div(ceil_div(n, num_splits), tiles.n) * tiles.n
+    num_splits = ceil_div(n, tokens_per_split)
     dweight = torch.empty(num_groups * num_splits, m, u, dtype=torch.float32, device=x.device)
     dq = torch.empty(batch, num_splits * feature_blocks, u, dtype=torch.float32, device=x.device)
-    with _make_device_current(x):
+    with make_device_current(x):
         _weight_gradients_kernel[(num_groups * num_splits * feature_blocks, rank_blocks)](
             *inputs, dweight, dq, *_get_kernel_strides(x), *_get_kernel_strides(p),
             batch, n, rows_per_group, num_splits, tokens_per_split, **_build_kernel_arguments(tiles, x, p),
@@ -495,31 +472,13 @@ def _check_inputs(x: torch.Tensor, p: torch.Tensor, q: torch.Tensor, weight: tor
 
 def _check_tensor(name: str, tensor: torch.Tensor, shape: tuple[int, ...], device: torch.device) -> None:
     """Raise TypeError or ValueError unless the tensor has a known type, this shape and this device."""
-    dtypes = (torch.bool,) if name == "mask" else _DTYPES
+    dtypes = (torch.bool,) if name == "mask" else KERNEL_DTYPES
     if tensor.dtype not in dtypes:
         raise TypeError(f"{name} must be {' or '.join(map(str, dtypes))}, got {tensor.dtype}")
     if tuple(tensor.shape) != shape:
         raise ValueError(f"{name} must be {shape}, got {tuple(tensor.shape)}")
     if tensor.device != device:
         raise ValueError(f"{name} must be on {device} as x is, got {tensor.device}")
-
-
-def _ceil_div(a: int, b: int) -> int:
-    """Return a / b, rounded up."""
-    return -(-a // b)
-
-
-def _choose_block_size(size: int, largest: int) -> int:
-    """Return the power of two that holds `size`, between 16, the least that a tensor core takes, and `largest`."""
-    return min(max(16, 1 << (size - 1).bit_length()), largest)
-
-
-def get_product_precision(dtype: torch.dtype) -> str:
-    """Return how products of operands of `dtype` are computed: "bf16", "tf32" or "ieee"."""
-    if dtype == torch.bfloat16:
-        return "bf16"
-    # `fp32_precision` also reflects `allow_tf32`, which must not be read where the newer setting was used.
-    return "tf32" if dtype == torch.float16 or torch.backends.cuda.matmul.fp32_precision == "tf32" else "ieee"
 
 
 # The tiles below are the largest whose kernels keep (nearly) everything in registers when compiled for Hopper. "ieee"
@@ -529,14 +488,14 @@ def get_product_precision(dtype: torch.dtype) -> str:
 def _choose_forward_tiles(n: int, m: int, u: int, dtype: torch.dtype) -> _Tiles:
     """Return the block sizes of the forward kernel for n tokens, m features and rank u."""
     # The more features a program has, the fewer programs read the same p.
-    precision, block_u = get_product_precision(dtype), _choose_block_size(u, 128)
+    precision, block_u = get_product_precision(dtype), choose_block_size(u, 128)
     if precision == "bf16":
         block_n, block_m = 64, 128
     elif precision == "tf32":
         block_n, block_m = 64 if block_u <= 64 else 32, 64
     else:
         block_n, block_m = 32, 32
-    return _Tiles(_choose_block_size(n, block_n), _choose_block_size(m, block_m), block_u, num_warps=8, num_stages=2)
+    return _Tiles(choose_block_size(n, block_n), choose_block_size(m, block_m), block_u, num_warps=8, num_stages=2)
 
 
 def _choose_token_gradient_tiles(batch: int, n: int, m: int, u: int, dtype: torch.dtype, num_programs: int) -> _Tiles:
@@ -545,28 +504,28 @@ def _choose_token_gradient_tiles(batch: int, n: int, m: int, u: int, dtype: torc
     `n`, `m` and `u` are tokens, features and rank; `num_programs` is how many programs the device should get.
     """
     # Every program reads all of W: the more tokens it has the better, as long as every processor has a program.
-    precision, block_u = get_product_precision(dtype), _choose_block_size(u, 128)
+    precision, block_u = get_product_precision(dtype), choose_block_size(u, 128)
     if precision == "ieee":
-        return _Tiles(_choose_block_size(n, 32), _choose_block_size(m, 32), block_u, num_warps=8, num_stages=2)
+        return _Tiles(choose_block_size(n, 32), choose_block_size(m, 32), block_u, num_warps=8, num_stages=2)
     largest = 128 if precision == "bf16" else 64 if block_u <= 64 else 32
-    block_n = _choose_block_size(n, largest)
-    while block_n > 16 and batch * _ceil_div(n, block_n) < num_programs // _PROGRAMS_PER_PROCESSOR:
+    block_n = choose_block_size(n, largest)
+    while block_n > 16 and batch * ceil_div(n, block_n) < num_programs // PROGRAMS_PER_PROCESSOR:
         block_n //= 2
     num_warps = 8 if block_n == 128 or (precision == "tf32" and block_n == 64) else 4
-    return _Tiles(block_n, _choose_block_size(m, 64), block_u, num_warps, num_stages=2)
+    return _Tiles(block_n, choose_block_size(m, 64), block_u, num_warps, num_stages=2)
 
 
 def _choose_weight_gradient_tiles(n: int, m: int, u: int, dtype: torch.dtype) -> _Tiles:
     """Return the block sizes of the kernel for the gradient of W, with n tokens, m features and rank u."""
     # Two sums of (features, ranks) stay in registers.
-    precision, block_u = get_product_precision(dtype), _choose_block_size(u, 128)
+    precision, block_u = get_product_precision(dtype), choose_block_size(u, 128)
     if precision == "bf16":
         block_n, block_m = 64, 128 if block_u <= 64 else 64
     elif precision == "tf32":
         block_n, block_m = 32, 64
     else:
         block_n, block_m = 32, 32
-    return _Tiles(_choose_block_size(n, block_n), _choose_block_size(m, block_m), block_u, num_warps=8, num_stages=2)
+    return _Tiles(choose_block_size(n, block_n), choose_block_size(m, block_m), block_u, num_warps=8, num_stages=2)
 
 
 def _build_kernel_arguments(tiles: _Tiles, x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
@@ -575,22 +534,17 @@ def _build_kernel_arguments(tiles: _Tiles, x: torch.Tensor, p: torch.Tensor) -> 
     m and u are compile-time constants: they belong to the model, and with them the compiler knows which of them leave
     whole 16-byte words (520 does, but is no multiple of the 16 that Triton looks for in an argument).
     """
-    low = p.dtype == torch.bfloat16
     u = p.size(2)
     return {
         "BLOCK_N": tiles.n,
         "BLOCK_M": tiles.m,
         "BLOCK_U": tiles.u,
-        "NUM_U": _ceil_div(u, tiles.u),
+        "NUM_U": ceil_div(u, tiles.u),
         "M": x.size(2),
         "U": u,
         "X_ALIGN": _get_stride_alignment(x),
         "P_ALIGN": _get_stride_alignment(p),
-        "ROUND": tl.bfloat16 if low else tl.float32,
-        # The interpreter multiplies the bits of bfloat16 operands as if they were integers; widened after rounding,
-        # they give what a tensor core gives.
-        "DOT": tl.bfloat16 if low and not _is_interpreted() else tl.float32,
-        "PRECISION": "tf32" if get_product_precision(p.dtype) == "tf32" else "ieee",
+        **get_product_arguments(p.dtype),
         "num_warps": tiles.num_warps,
         "num_stages": tiles.num_stages,
     }
@@ -605,15 +559,3 @@ def _get_kernel_strides(tensor: torch.Tensor) -> tuple[int, int, int]:
     """Return the strides for the kernels, which multiply the first two by the alignment again and so know of it."""
     alignment = _get_stride_alignment(tensor)
     return tensor.stride(0) // alignment, tensor.stride(1) // alignment, tensor.stride(2)
-
-
-def _count_target_programs(x: torch.Tensor) -> int:
-    """Return how many programs keep the device of `x` busy."""
-    if not x.is_cuda:
-        return _INTERPRETED_PROCESSORS
-    return _PROGRAMS_PER_PROCESSOR * torch.cuda.get_device_properties(x.device).multi_processor_count
-
-
-def _make_device_current(x: torch.Tensor) -> contextlib.AbstractContextManager[Any]:
-    """Make the device of x current, because Triton launches on the current device."""
-    return torch.cuda.device(x.device) if x.is_cuda else contextlib.nullcontext()

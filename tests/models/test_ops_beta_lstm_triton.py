@@ -1,17 +1,9 @@
-"""The kernels beside the plain steps, on a CUDA device, or on the CPU under Triton's interpreter.
-
-As in test_ops_second_order_triton.py, the interpreter runs in a process of its own, which `test_under_the_interpreter`
-starts: Triton decides for it when it is first imported.
-"""
+"""The kernels beside the plain steps; see `tests.support.triton_interpreter`."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
-import re
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -26,23 +18,19 @@ from ctxzoo.models.ops_beta_lstm_steps import run_recurrent_steps
 from ctxzoo.models.ops_beta_lstm_triton import can_run, forward_step
 from tests.models.test_ops_beta_lstm_gates import CORRELATIONS
 from tests.support.beta_lstm_layers import Case, RepeatedDraws
+from tests.support.triton_interpreter import (
+    HAS_TRITON,
+    INTERPRETED,
+    compile_for_hopper,
+    interpreted,
+    needs_compiler,
+    needs_cuda,
+    run_under_the_interpreter,
+)
 
-HAS_TRITON = importlib.util.find_spec("triton") is not None
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 ON_DEVICE = [
-    pytest.param(
-        "cpu",
-        marks=pytest.mark.skipif(
-            not (HAS_TRITON and INTERPRETED), reason="runs under Triton's interpreter, in test_under_the_interpreter"
-        ),
-    ),
-    pytest.param(
-        "cuda",
-        marks=[
-            pytest.mark.gpu,
-            pytest.mark.skipif(not torch.cuda.is_available() or INTERPRETED, reason="needs a CUDA device"),
-        ],
-    ),
+    pytest.param("cpu", marks=interpreted),
+    pytest.param("cuda", marks=[pytest.mark.gpu, needs_cuda]),
 ]
 on_device = pytest.mark.parametrize("device", ON_DEVICE)
 EPS = 1e-3
@@ -62,19 +50,7 @@ def equal(found: list[torch.Tensor], expected: list[torch.Tensor], tolerance: fl
 @pytest.mark.skipif(not HAS_TRITON, reason="needs Triton")
 @pytest.mark.skipif(INTERPRETED, reason="this is the process that it starts")
 def test_under_the_interpreter() -> None:
-    root = Path(__file__).parents[2]
-    environment = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = {key: value for key, value in environment.items() if not key.startswith("PYTEST_")}
-    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not gpu", __file__]
-    done = subprocess.run(
-        [sys.executable, *command], env=environment, cwd=root, capture_output=True, text=True, timeout=600
-    )
-    print(done.stdout)
-    if done.returncode != 0 and "only 0-dimensional arrays can be converted" in done.stdout:
-        pytest.skip("the interpreter of this Triton (3.6 is one) cannot run any loop with NumPy 2.4 or newer")
-    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
-    assert re.search(r"\d+ passed, 2 skipped", done.stdout), done.stdout[-5000:]  # this test, and that of the plain CPU
+    run_under_the_interpreter(__file__, compiled=3)
 
 
 @on_device
@@ -104,6 +80,63 @@ def test_with_the_same_draws_they_equal_the_plain_steps(cell, device, monkeypatc
     monkeypatch.setattr(steps, "can_run", lambda *_: False)
     monkeypatch.setattr(plain, "draw_gammas", RepeatedDraws(written))
     equal(fused, case.run(gating))
+
+
+@on_device
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize(("length", "batch", "size"), [(1, 1, 1), (5, 3, 50)])
+def test_all_steps_in_one_kernel_equal_the_plain_steps(cell, length, batch, size, device, monkeypatch) -> None:
+    case, gating = case_of(cell, length, batch, size, device), Gating(cell, EPS)
+    fused = case.run(gating, implementation="one_kernel")
+    monkeypatch.setattr(steps, "can_run", lambda *_: False)
+    equal(fused, case.run(gating))
+    expected = case.run(gating, torch.float64)
+    equal([tensor.double() for tensor in fused], expected, 1e-4)
+
+
+@on_device
+@pytest.mark.parametrize("cell", GAMMAS)
+def test_all_steps_in_one_kernel_draw_as_the_kernels_of_a_step(cell, device) -> None:
+    case, gating = case_of(cell, 5, 3, 50, device), Gating(cell, EPS, draw_gammas=True)
+    torch.manual_seed(1)
+    expected = case.run(gating)
+    torch.manual_seed(1)
+    equal(case.run(gating, implementation="one_kernel"), expected, 1e-4)
+
+
+@on_device
+def test_one_kernel_takes_some_gradients_alone(device) -> None:
+    case, gating = case_of("bibeta5", 4, 2, 9, device), Gating("bibeta5", EPS)
+    found = []
+    for implementation in ("auto", "one_kernel"):
+        inputs = [tensor.clone().requires_grad_() for tensor in case.inputs]
+        memories = run_recurrent_steps(*inputs, gating, implementation=implementation)[1]
+        found.append(torch.autograd.grad(memories, inputs, case.gradients[1]))
+    equal(found[1], found[0])
+
+
+def test_one_kernel_is_refused_where_it_cannot_run() -> None:
+    case = case_of("bibeta5", 2, 1, 3, "cpu")
+    with pytest.raises(ValueError, match="'fast' is none of auto, one_kernel"):
+        case.run(Gating("bibeta5", EPS), implementation="fast")
+    with pytest.raises(ValueError, match="'one_kernel' needs the package triton and a CUDA tensor in float32"):
+        case.run(Gating("bibeta5", EPS), torch.float64, implementation="one_kernel")
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize("cell", ["lstm", "kumaraswamy", "bibeta5"])
+def test_compiles(cell, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    for size in (7, 148):
+        flags = dict.fromkeys(("SCALE", "MEMORIES", "GATES"), True) | {"KEEP": CELLS[cell].has_gamma_gates}
+        arguments = {
+            **ops._list_gate_constants(Gating(cell, EPS, CELLS[cell].has_gamma_gates)),
+            **ops._plan_sequence(size),
+            **flags,
+        }
+        for kernel in (ops._forward_sequence_kernel, ops._backward_sequence_kernel):
+            assert "bar.sync" in compile_for_hopper(kernel, {"eps": "fp32"}, arguments)
 
 
 @on_device

@@ -1,20 +1,10 @@
-"""The kernels run where they can: on a CUDA device, or on the CPU under Triton's interpreter.
-
-Triton decides for the interpreter when it is first imported, from TRITON_INTERPRET, and torch may import it at any time
-and expect a compiler. So this file does not set the variable in its own process: `test_under_the_interpreter` runs the
-file once more in a process that has it set, and the tests of values skip themselves in a process that has not.
-"""
+"""The kernels beside the equations in float64; see `tests.support.triton_interpreter`."""
 
 from __future__ import annotations
 
 import importlib.util
 import math
-import os
-import re
-import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import torch
@@ -22,13 +12,17 @@ from transformers.dynamic_module_utils import get_imports
 
 from ctxzoo.models import ops_second_order_triton as ops
 from ctxzoo.models.ops_second_order_attention import second_order_attention
-from ctxzoo.models.ops_second_order_triton import can_run, second_order_backward, second_order_forward
-
-HAS_TRITON = importlib.util.find_spec("triton") is not None
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-interpreted = pytest.mark.skipif(
-    not (HAS_TRITON and INTERPRETED), reason="runs under Triton's interpreter, in test_under_the_interpreter"
+from ctxzoo.models.ops_second_order_triton import second_order_backward, second_order_forward
+from ctxzoo.models.ops_triton import can_run
+from tests.support.triton_interpreter import (
+    HAS_TRITON,
+    INTERPRETED,
+    allow_tf32,
+    interpreted,
+    needs_cuda,
+    run_under_the_interpreter,
 )
+
 NAMES = ("out", "lse", "dx", "dp", "dq", "dweight")
 
 
@@ -92,21 +86,7 @@ class Case:
 @pytest.mark.skipif(not HAS_TRITON, reason="needs Triton")
 @pytest.mark.skipif(INTERPRETED, reason="this is the process that it starts")
 def test_under_the_interpreter() -> None:
-    root = Path(__file__).parents[2]
-    environment = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
-    # Without options of the session around it, workers of pytest-xdist above all.
-    environment = {key: value for key, value in environment.items() if not key.startswith("PYTEST_")}
-    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not gpu", "--durations=5", __file__]
-    done = subprocess.run(
-        [sys.executable, *command], env=environment, cwd=root, capture_output=True, text=True, timeout=600
-    )
-    print(done.stdout)
-    if done.returncode != 0 and "only 0-dimensional arrays can be converted" in done.stdout:
-        pytest.skip("the interpreter of this Triton (3.6 is one) cannot run any loop with NumPy 2.4 or newer")
-    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
-    # Skipped: this test and that of the plain CPU. Others would mean that values were not compared.
-    assert re.search(r"\d+ passed, 2 skipped", done.stdout), done.stdout[-5000:]
+    run_under_the_interpreter(__file__)
 
 
 @interpreted
@@ -239,11 +219,12 @@ def test_cpu_is_not_available() -> None:
 
 def test_without_triton(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "triton", None)  # importing it raises ImportError
-    spec = importlib.util.spec_from_file_location("ops_without_triton", ops.__file__)
+    monkeypatch.delitem(sys.modules, "ctxzoo.models.ops_triton")
+    spec = importlib.util.spec_from_file_location("ctxzoo.models.ops_without_triton", ops.__file__)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "ops_without_triton", module)
+    monkeypatch.setitem(sys.modules, "ctxzoo.models.ops_without_triton", module)
     spec.loader.exec_module(module)
     case = Case(2, 7, 5, 3)
     assert not module.can_run(case.inputs[0])
@@ -277,17 +258,8 @@ def test_bad_input(position: int, replacement: torch.Tensor, error: type[Excepti
         second_order_forward(*arguments)
 
 
-@pytest.fixture
-def allow_tf32_restored() -> Iterator[None]:
-    # Not monkeypatch: this object takes the setting but cannot delete it, which is how monkeypatch restores it.
-    before = torch.backends.cuda.matmul.allow_tf32
-    yield
-    torch.backends.cuda.matmul.allow_tf32 = before
-
-
 @pytest.mark.gpu
-@pytest.mark.usefixtures("allow_tf32_restored")
-@pytest.mark.skipif(not torch.cuda.is_available() or INTERPRETED, reason="needs a CUDA device")
+@needs_cuda
 @pytest.mark.parametrize(
     ("dtype", "tf32", "tolerance"),
     [
@@ -302,10 +274,10 @@ def allow_tf32_restored() -> Iterator[None]:
     [(2, 1, 5, 3), (64, 64, 512, 64), (5, 1000, 520, 100), (2, 4096, 512, 128), (300, 33, 270, 100), (3, 130, 70, 256)],
 )
 def test_on_cuda(batch: int, n: int, m: int, u: int, dtype: torch.dtype, tf32: bool, tolerance: float) -> None:
-    torch.backends.cuda.matmul.allow_tf32 = tf32
-    case = Case(batch, n, m, u, dtype, device="cuda")
-    case.check(tolerance)
-    for name, one, other in zip(NAMES, case.fused(), case.fused(), strict=True):
-        assert torch.equal(one, other), f"{name} is not the same twice"
-    large = Case(batch, n, m, u, dtype, largest_logit=1e4, device="cuda")
-    assert all(tensor.isfinite().all() for tensor in large.fused())
+    with allow_tf32(tf32):
+        case = Case(batch, n, m, u, dtype, device="cuda")
+        case.check(tolerance)
+        for name, one, other in zip(NAMES, case.fused(), case.fused(), strict=True):
+            assert torch.equal(one, other), f"{name} is not the same twice"
+        large = Case(batch, n, m, u, dtype, largest_logit=1e4, device="cuda")
+        assert all(tensor.isfinite().all() for tensor in large.fused())

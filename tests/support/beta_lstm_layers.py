@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import torch
 
 from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating, draw_log_uniform, draw_noisin_scale
-from ctxzoo.models.ops_beta_lstm_steps import run_recurrent_steps
+from ctxzoo.models.ops_beta_lstm_steps import StepsImplementation, run_recurrent_steps
 
 
 class Case:
@@ -42,12 +42,14 @@ class Case:
         if cell == "noisin":
             self.scale = draw_noisin_scale((length, batch, size), like, generator).to(device, dtype)
 
-    def run(self, gating: Gating, dtype: torch.dtype | None = None) -> list[torch.Tensor]:
+    def run(
+        self, gating: Gating, dtype: torch.dtype | None = None, implementation: StepsImplementation = "auto"
+    ) -> list[torch.Tensor]:
         """Return h, c, pre-activations, and the gradients of all inputs, computed in a type; default: its own."""
         kind = dtype or self.inputs[0].dtype
         inputs = [tensor.to(kind, copy=True).requires_grad_() for tensor in self.inputs]
         noise, scale = (None if tensor is None else tensor.to(kind) for tensor in (self.noise, self.scale))
-        outputs = run_recurrent_steps(*inputs, gating, noise, scale)
+        outputs = run_recurrent_steps(*inputs, gating, noise, scale, implementation)
         gradients = torch.autograd.grad(outputs, inputs, [gradient.to(kind) for gradient in self.gradients])
         return [*(tensor.detach() for tensor in outputs), *gradients]
 
