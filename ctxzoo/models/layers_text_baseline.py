@@ -108,11 +108,9 @@ class ConvolutionEncoder(nn.Module):
             ids: (B, n) ids of the words, where words of the same id are the same token outside training; None: any two
                 may differ.
         """
-        if not (with_weights or torch.compiler.is_compiling()):
-            if not torch.is_grad_enabled():
-                return x, self._pool(x, mask, None if self.training or not x.is_cpu else ids), []
-            if x.is_cpu and not torch.is_autocast_enabled("cpu"):
-                return x, self._pool_windows(x, mask), []
+        largest = None if torch.compiler.is_compiling() else self._pool_fast(x, mask, ids)
+        if largest is not None and not with_weights:
+            return x, largest, []
         pooled, weights = [], torch.zeros((), device=x.device)
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
             padded = F.pad(x, (0, 0, 0, size - 1))  # (B, n + w - 1, m), a window for every word
@@ -120,7 +118,16 @@ class ConvolutionEncoder(nn.Module):
             value, fractions = masked_max(values, find_window_starts(mask, size))
             pooled.append(value)
             weights = weights + spread_window_weights(fractions, mask, size)
-        return x, torch.cat(pooled, dim=1), [weights / len(self.convolutions)]
+        # Whether the shares are asked for must not change a bit of the values.
+        return x, torch.cat(pooled, dim=1) if largest is None else largest, [weights / len(self.convolutions)]
+
+    def _pool_fast(self, x: torch.Tensor, mask: torch.Tensor, ids: torch.Tensor | None) -> torch.Tensor | None:
+        """Return the largest filter values (B, d) without the values of each window, or None where only these do."""
+        if not torch.is_grad_enabled():
+            return self._pool(x, mask, None if self.training or not x.is_cpu else ids)
+        if x.is_cpu and not torch.is_autocast_enabled("cpu"):
+            return self._pool_windows(x, mask)
+        return None
 
     def _pool_windows(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the largest filter values (B, d) alone, with a gradient; see `_LargestFilterValues`."""
