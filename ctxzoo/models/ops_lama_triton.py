@@ -24,6 +24,7 @@ from .ops_triton import (
     get_product_precision,
     load_tile,
     make_device_current,
+    store_tile,
 )
 
 try:
@@ -101,16 +102,13 @@ if triton is not None:
             )  # fmt: skip
             weights = tl.where(real[:, None], tl.exp(bounded * (inverse * scale)[:, None] - scale), 0.0)
             if state_block == 0:  # every block of states computes them, one stores them
-                inside = (rows < num_left)[:, None] & (heads < M)[None, :]
-                place = weights_ptr + offset * M + rows[:, None] * M + heads[None, :]
-                tl.store(place, weights, mask=inside)
+                store_tile(weights_ptr + offset * M, weights, rows, heads, M, num_left, M)
             total += tl.sum(weights, axis=0)
             sums = tl.dot(tl.trans(weights.to(ROUND).to(DOT)), states, sums, input_precision=PRECISION)
         part = row * num_splits + split
         if state_block == 0:
             tl.store(totals_ptr + part * M + heads, total, mask=heads < M)
-        place = sums_ptr + part * M * D + heads[:, None] * D + columns[None, :]
-        tl.store(place, sums, mask=(heads < M)[:, None] & (columns < D)[None, :])
+        store_tile(sums_ptr + part * M * D, sums, heads, columns, D, M, D)
 
     @triton.jit(do_not_specialize=["n", "scale"])  # type: ignore[untyped-decorator, unused-ignore]
     def _score_gradient_kernel(  # type: ignore[no-untyped-def]
@@ -154,9 +152,7 @@ if triton is not None:
             along = tl.sum(grad * bounded, axis=1) * inverse * inverse
             grad = (grad - bounded * along[:, None]) * inverse[:, None]
         grad *= 1 - bounded * bounded
-        inside = (rows < num_left)[:, None] & (heads < M)[None, :]
-        place = of_scores_ptr + offset * M + rows[:, None] * M + heads[None, :]
-        tl.store(place, grad.to(of_scores_ptr.dtype.element_ty), mask=inside)
+        store_tile(of_scores_ptr + offset * M, grad, rows, heads, M, num_left, M)
 
 
 def low_rank_heads_forward(

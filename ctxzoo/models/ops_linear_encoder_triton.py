@@ -29,6 +29,7 @@ from .ops_triton import (
     get_product_precision,
     load_tile,
     make_device_current,
+    store_tile,
 )
 
 try:
@@ -38,13 +39,6 @@ except ImportError:  # mostly on a machine without a GPU
     triton = None
 
 if triton is not None:
-
-    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-    def _store_tile(base_ptr, tile, rows, columns, row_stride, num_rows, num_columns):  # type: ignore[no-untyped-def]
-        """Write a tile to base[rows, columns] where both are in range, in the type of the memory."""
-        inside = (rows < num_rows)[:, None] & (columns < num_columns)[None, :]
-        place = base_ptr + rows[:, None] * row_stride + columns[None, :]
-        tl.store(place, tile.to(base_ptr.dtype.element_ty), mask=inside)
 
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
     def _load_levels(levels_ptr, start, places, length, C: tl.constexpr):  # type: ignore[no-untyped-def]
@@ -105,7 +99,7 @@ if triton is not None:
             carried = tl.dot(query.to(DOT), sums.to(ROUND).to(DOT), input_precision=PRECISION)
             out = tl.dot(products.to(ROUND).to(DOT), value, carried * fall[:, None], input_precision=PRECISION)
             out_block = out_ptr + offset * (V + 1)
-            _store_tile(out_block, out, places, columns, V + 1, num_left, V)
+            store_tile(out_block, out, places, columns, V + 1, num_left, V)
             if column_block == 0:
                 total = tl.sum(products, axis=1)
                 total += fall * tl.sum(query.to(tl.float32) * totals[None, :], axis=1)
@@ -120,7 +114,7 @@ if triton is not None:
             step = tl.exp(before - end)
             sums = tl.dot(tl.trans(risen.to(ROUND).to(DOT)), value, sums * step, input_precision=PRECISION)
             totals = totals * step + tl.sum(risen, axis=0)
-        _store_tile(last_ptr, sums, features, columns, V + 1, F, V)
+        store_tile(last_ptr, sums, features, columns, V + 1, F, V)
         if column_block == 0:
             last = totals.to(last_ptr.dtype.element_ty)
             tl.store(last_ptr + features * (V + 1) + V, last, mask=features < F)
@@ -164,7 +158,7 @@ if triton is not None:
             carried = tl.dot(grad, tl.trans(sums.to(ROUND).to(DOT)), input_precision=PRECISION)
             carried = (carried + of_total[:, None] * totals[None, :]) * fall[:, None]
             dquery = tl.dot(of_products.to(ROUND).to(DOT), key.to(DOT), carried, input_precision=PRECISION)
-            _store_tile(dquery_ptr + offset * F, dquery, places, features, F, num_left, F)
+            store_tile(dquery_ptr + offset * F, dquery, places, features, F, num_left, F)
 
             risen = key.to(tl.float32) * rise[:, None]
             step = tl.exp(before - end)
@@ -218,13 +212,13 @@ if triton is not None:
             carried = (carried + of_totals[None, :]) * rise[:, None]
             rounded = tl.trans(of_products.to(ROUND).to(DOT))
             dkey = tl.dot(rounded, query.to(DOT), carried, input_precision=PRECISION)
-            _store_tile(dkey_ptr + offset * F, dkey, places, features, F, num_left, F)
+            store_tile(dkey_ptr + offset * F, dkey, places, features, F, num_left, F)
 
             fallen = query.to(tl.float32) * fall[:, None]
             step = tl.exp(before - end)
             of_sums = tl.dot(tl.trans(fallen.to(ROUND).to(DOT)), grad, of_sums * step, input_precision=PRECISION)
             of_totals = of_totals * step + tl.sum(fallen * of_total[:, None], axis=0)
-        _store_tile(dstart_ptr, of_sums, features, columns, V + 1, F, V)
+        store_tile(dstart_ptr, of_sums, features, columns, V + 1, F, V)
         if column_block == 0:
             dtotals = of_totals.to(dstart_ptr.dtype.element_ty)
             tl.store(dstart_ptr + features * (V + 1) + V, dtotals, mask=features < F)
@@ -269,7 +263,7 @@ if triton is not None:
             carried = tl.dot(key, of_sums.to(ROUND).to(DOT), input_precision=PRECISION) * rise[:, None]
             rounded = tl.trans(products.to(ROUND).to(DOT))
             dvalue = tl.dot(rounded, grad, carried, input_precision=PRECISION)
-            _store_tile(dvalue_ptr + offset * V, dvalue, places, columns, V, num_left, V)
+            store_tile(dvalue_ptr + offset * V, dvalue, places, columns, V, num_left, V)
 
             fallen = (query.to(tl.float32) * fall[:, None]).to(ROUND).to(DOT)
             of_sums = tl.dot(tl.trans(fallen), grad, of_sums * tl.exp(before - end), input_precision=PRECISION)

@@ -25,6 +25,7 @@ PROGRAMS_PER_PROCESSOR = 2
 _INTERPRETED_PROCESSORS = 4
 
 load_tile: Any = None
+store_tile: Any = None
 
 if triton is not None:
 
@@ -35,6 +36,13 @@ if triton is not None:
         """Return base[rows, columns]; zero where a row or column is out of range."""
         inside = (rows < num_rows)[:, None] & (columns < num_columns)[None, :]
         return tl.load(base_ptr + rows[:, None] * row_stride + columns[None, :] * column_stride, mask=inside, other=0.0)
+
+    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+    def store_tile(base_ptr, tile, rows, columns, row_stride, num_rows, num_columns):  # type: ignore[no-untyped-def]
+        """Write a tile to base[rows, columns] where both are in range, in the type of the memory."""
+        inside = (rows < num_rows)[:, None] & (columns < num_columns)[None, :]
+        place = base_ptr + rows[:, None] * row_stride + columns[None, :]
+        tl.store(place, tile.to(base_ptr.dtype.element_ty), mask=inside)
 
 
 def can_run(x: torch.Tensor) -> bool:
