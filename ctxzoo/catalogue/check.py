@@ -13,7 +13,7 @@ import datasets
 
 from ctxzoo.catalogue.entries import ENTRIES
 from ctxzoo.catalogue.entry import Entry
-from ctxzoo.data.sources import DatasetUnavailableError, dataset_fingerprint, load_splits
+from ctxzoo.data.sources import DatasetUnavailableError, dataset_fingerprint, load_splits, refuse_loading_script
 
 State = Literal["same", "differs", "missing", "not compared"]
 
@@ -99,6 +99,7 @@ def load_splits_of_folder(folder: Path) -> Iterator[Mapping[str, datasets.Datase
 def _list_configurations(folder: Path) -> list[str | None]:
     """Return the names of the configurations (subsets) of the dataset in a folder; [None] if it has no data file."""
     try:
-        return list(datasets.get_dataset_config_names(str(folder)))
+        with refuse_loading_script(str(folder)):
+            return list(datasets.get_dataset_config_names(str(folder)))
     except FileNotFoundError:  # no data file; reading says so
         return [None]

@@ -95,7 +95,7 @@ def load_splits(
 
     Raises:
         DatasetUnavailableError: no such folder, and the Hub does not have the dataset, does not answer or is not asked.
-        DatasetFileError: a file of the dataset is damaged or empty.
+        DatasetFileError: a file of the dataset is damaged or empty, or the dataset has a loading script.
         PackedFileError: a file of a folder unpacks to more than it may, see `refuse_large_files`.
         ValueError: unknown `config`.
     """
@@ -110,10 +110,11 @@ def load_splits(
     from datasets.exceptions import DatasetGenerationError
 
     try:
-        if Path(source).is_dir():
-            refuse_large_files(Path(source))
-            return _load_dataset(source, config, cache_dir or _choose_cache_folder(Path(source)))
-        return _load_from_hub(source, config, cache_dir)
+        with refuse_loading_script(source):
+            if Path(source).is_dir():
+                refuse_large_files(Path(source))
+                return _load_dataset(source, config, cache_dir or _choose_cache_folder(Path(source)))
+            return _load_from_hub(source, config, cache_dir)
     except (FileNotFoundError, ConnectionError) as error:  # not on the Hub, no data file, no network
         message = (
             _format_empty_folder_error(source)
@@ -133,6 +134,7 @@ def load_streams(name: str, data_dir: str | None = None) -> datasets.IterableDat
 
     Raises:
         DatasetUnavailableError: no such folder, and the Hub does not have the dataset, or does not answer.
+        DatasetFileError: the dataset has a loading script.
     """
     import datasets
 
@@ -142,13 +144,37 @@ def load_streams(name: str, data_dir: str | None = None) -> datasets.IterableDat
     if not Path(source).is_dir() and is_ctxzoo_dataset_name(source):
         raise DatasetUnavailableError(_format_not_built_error(name, data_dir))
     try:
-        return datasets.IterableDatasetDict(datasets.load_dataset(source, streaming=True))
+        with refuse_loading_script(source):
+            return datasets.IterableDatasetDict(datasets.load_dataset(source, streaming=True))
     except (FileNotFoundError, ConnectionError) as error:
         is_folder = Path(source).is_dir()
         message = (
             _format_empty_folder_error(source) if is_folder else _format_unavailable_error(name, data_dir, str(error))
         )
         raise DatasetUnavailableError(message) from error
+
+
+@contextmanager
+def refuse_loading_script(source: str) -> Iterator[None]:
+    """Within a `with` block, say what to do where `datasets` refuses a folder or Hub id for its loading script.
+
+    Raises:
+        DatasetFileError: the dataset has a loading script.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if "scripts are no longer supported" not in str(error):
+            raise
+        script = str(error).rsplit(" ", 1)[-1]
+        advice = (
+            f"rename or remove {script}"
+            if Path(source).is_dir()
+            else "use a copy of it in Parquet files, or the folder of its files"
+        )
+        raise DatasetFileError(
+            f"{source} has the loading script {script}, which the library datasets does not run: {advice}"
+        ) from error
 
 
 def dataset_fingerprint(dataset: datasets.Dataset) -> str:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from huggingface_hub import constants
 
+from ctxzoo.catalogue.check import find_entry_of_folder
 from ctxzoo.data import sources
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.sources import (
@@ -16,6 +17,7 @@ from ctxzoo.data.sources import (
     dataset_fingerprint,
     get_data_folder,
     load_splits,
+    load_streams,
     resolve_dataset,
 )
 from ctxzoo.word_vectors import safetensors_files
@@ -94,6 +96,26 @@ def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / "test.parquet").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DatasetFileError, match=r"test\.parquet cannot be read"):
         load_splits(str(tmp_path))
+
+
+@pytest.mark.parametrize("read", [load_splits, load_streams, lambda name: find_entry_of_folder(Path(name))])
+def test_a_folder_with_a_loading_script_is_told_to_do_without(tmp_path, read):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    _dataset().to_parquet(folder / "train.parquet")
+    (folder / "mine.py").touch()
+    with pytest.raises(DatasetFileError, match=r"mine has the loading script mine\.py.*rename or remove mine\.py"):
+        read(str(folder))
+
+
+def test_a_dataset_of_the_hub_with_a_loading_script_is_wanted_as_parquet_files(monkeypatch):
+    def load_dataset(*arguments, **options):
+        raise RuntimeError("Dataset scripts are no longer supported, but found old.py")
+
+    monkeypatch.setattr(sources, "is_hub_reachable", lambda: True)
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    with pytest.raises(DatasetFileError, match=r"some/old has the loading script old\.py.*copy of it in Parquet"):
+        load_splits("some/old")
 
 
 @pytest.mark.parametrize("offline", [True, False])
