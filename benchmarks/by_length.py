@@ -146,10 +146,10 @@ def compare_sides(
 
     Args:
         sizes: Lengths, from short to long.
-        obstacles: Label of a side to the reason why it cannot run on this machine.
+        obstacles: Label of a side to the reason why it cannot run on this machine; empty where it can.
     """
     rows = build_empty_rows(comparison, sizes, setting)
-    notes = dict(obstacles or {})
+    notes = {label: reason for label, reason in (obstacles or {}).items() if reason}
     with ExitStack() as stack:
         able = [side for side in comparison.sides if side.label not in notes]
         workers = [stack.enter_context(Worker(side, setting.threads, setting.device)) for side in able]

@@ -140,11 +140,11 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def _list_obstacles(device: str) -> dict[str, str]:
-    """Return why a side cannot run on this machine, by its label."""
+    """Return why a side cannot run on this machine, by its label; empty where it can."""
     obstacles = {side.label: explain_missing_kernels(side, device) for side in KERNELS}
     if importlib.util.find_spec("performer_pytorch") is None:
         obstacles[PERFORMER] = "performer-pytorch is not installed"
-    return {label: reason for label, reason in obstacles.items() if reason}
+    return obstacles
 
 
 def parse_options(arguments: Sequence[str] | None, device: str) -> argparse.Namespace:

@@ -105,9 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
             for comparison in comparisons:
                 sizes = QUICK_SIZES if options.quick else list_sizes(comparison, device)
                 obstacles = {side.label: explain_missing_kernels(side, device) for side in comparison.sides}
-                rows += compare_sides(
-                    comparison, sizes, setting, {label: why for label, why in obstacles.items() if why}
-                )
+                rows += compare_sides(comparison, sizes, setting, obstacles)
         write_rows(options.target, rows, commit)
         print(f"wrote {options.target}")
     plot_times(read_rows(options.target), options.target.with_suffix(".png"), COMPARISONS[0].name, COLOURS)

@@ -26,7 +26,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.reporting import RESULTS, Value, format_number, write_rows
+from benchmarks.reporting import CARDS, RESULTS, Value, format_number, list_checkpoints, write_rows
 from ctxzoo.checkpoints import open_checkpoint
 from ctxzoo.export.folder import list_outputs
 from ctxzoo.export.program import FILES, ONNX, compare, open_program, trace, write_program
@@ -37,7 +37,6 @@ from ctxzoo.results.result import read_result
 from ctxzoo.results.table_parts import format_markdown_table
 from ctxzoo.tasks import get_problem
 
-CARDS = Path(__file__).resolve().parents[1] / "model_cards"
 FORMS = ("float32", "bfloat16", "onnx", "onnx int8")
 STEPS, ROUNDS, BATCH = 30, 15, 32
 FOLDS = {"folds": 5, "fold": 0}
@@ -64,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.export", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = sorted(one.parent.name for one in CARDS.glob("*/config.json"))
+    names = list_checkpoints()
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="CHECKPOINT")
     parser.add_argument("--quick", action="store_true", help="few rounds and rows")
     parser.add_argument("--output", type=Path)

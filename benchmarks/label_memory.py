@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.memory import measure_disk_mb
 from benchmarks.reporting import RESULTS, Value, format_number, read_rows, write_rows
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.table_parts import format_markdown_table
@@ -96,8 +97,8 @@ def measure_training(checkout: Path, num_labels: int, num_texts: int, *, tiny: b
             "labels": num_labels,
             "texts": num_texts,
             "peak_memory_mb": usage.ru_maxrss / 1024,
-            "checkpoint_mb": measure_folder_mb(run / "checkpoint"),
-            "run_mb": measure_folder_mb(run),
+            "checkpoint_mb": measure_disk_mb(run / "checkpoint"),
+            "run_mb": measure_disk_mb(run),
             "seconds": seconds,
             "validation_accuracy": float(accuracy),
         }
@@ -120,11 +121,6 @@ def write_texts(file: Path, num_labels: int, num_texts: int) -> None:
             own = COMMON + OF_LABEL * of_labels + generator.integers(0, OF_LABEL, OWN)
             chosen = generator.permutation(np.concatenate([common, own]))
             writer.writerow((" ".join(vocabulary[word] for word in chosen), f"label {label}"))
-
-
-def measure_folder_mb(folder: Path) -> float:
-    """Return the size of all files of a folder in MB."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
 
 
 def read_commit(checkout: Path) -> str:

@@ -1,4 +1,4 @@
-"""Peak memory: of a program, or of the tensors that some work allocates."""
+"""Peak memory, of a program or of the tensors that some work allocates, and sizes on the disk."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from ctxzoo.results.process_memory import get_peak_resident_bytes
 def measure_own_peak_memory_mb() -> float:
     """Return the greatest resident memory of this program so far, in MiB."""
     return get_peak_resident_bytes() / 2**20
+
+
+def measure_disk_mb(place: Path) -> float:
+    """Return the size of a file, or of all files of a folder, in MB; what is linked to does not count."""
+    files = place.rglob("*") if place.is_dir() else [place]
+    return sum(file.stat().st_size for file in files if file.is_file() and not file.is_symlink()) / 1e6
 
 
 def measure_allocated_peak_mb(work: Callable[[], Any], device: str) -> float:

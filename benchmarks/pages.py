@@ -21,13 +21,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.reporting import RESULTS, Value, format_number, write_rows
+from benchmarks.reporting import CARDS, RESULTS, Value, format_number, list_checkpoints, write_rows
 from ctxzoo.app.server import start_page
 from ctxzoo.checkpoints import build_app, open_checkpoint
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.table_parts import format_markdown_table
 
-CARDS = Path(__file__).resolve().parents[1] / "model_cards"
 TRAINED = ("language-modelling", "regression")
 ROUNDS = 9
 AIM = 1.0  # seconds
@@ -38,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.pages", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = [*sorted(one.parent.name for one in CARDS.glob("*/config.json")), *TRAINED]
+    names = [*list_checkpoints(), *TRAINED]
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="CHECKPOINT")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"answers that are timed; default: {ROUNDS}")
     parser.add_argument("--output", type=Path, help="CSV file; default: that of benchmarks/results")

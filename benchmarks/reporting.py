@@ -13,8 +13,14 @@ from ctxzoo.results.environment import describe_hardware, format_command_line, g
 from ctxzoo.results.result import format_utc_now
 
 RESULTS = Path(__file__).parent / "results"
+CARDS = RESULTS.parents[1] / "model_cards"
 
 Value = str | int | float | None
+
+
+def list_checkpoints() -> list[str]:
+    """Return the names of the checkpoints in `CARDS`."""
+    return sorted(one.parent.name for one in CARDS.glob("*/config.json"))
 
 
 def build_provenance_columns(commit: str) -> dict[str, Value]:

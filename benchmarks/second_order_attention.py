@@ -94,8 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
         for setting in iterate_settings(options, fitted_from=FITTED_FROM, extra=("floor_seconds",)):
             for comparison in select_possible_comparisons(COMPARISONS, options):
                 obstacles = {side.label: explain_missing_support(side, options.device) for side in comparison.sides}
-                reasons = {label: why for label, why in obstacles.items() if why}
-                rows += compare_sides(comparison, sizes, setting, reasons)
+                rows += compare_sides(comparison, sizes, setting, obstacles)
         write_rows(options.target, rows, commit)
         print(f"wrote {options.target}")
     plot_times(read_rows(options.target), options.target.with_suffix(".png"), "layers", COLOURS)

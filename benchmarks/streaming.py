@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchmarks.label_memory import measure_folder_mb
+from benchmarks.memory import measure_disk_mb
 from benchmarks.reporting import RESULTS, Value, format_number, read_rows, write_rows
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.figures import draw_if_matplotlib_is_installed, new_figure, save_figure
@@ -131,7 +131,7 @@ def measure_training(folder: Path, problem: str, mode: str, number: int, steps: 
         "peak_memory_mb": usage.ru_maxrss / 1024,
         "seconds_before_training": before_training,
         "seconds": time.perf_counter() - begin,
-        "rows_mb": measure_folder_mb(next((output / "runs").glob("train_*/data-*"))),
+        "rows_mb": measure_disk_mb(next((output / "runs").glob("train_*/data-*"))),
         "validation_score": metrics[f"validation/{SCORES[problem]}"],
     }
 
