@@ -25,7 +25,7 @@ from pathlib import Path
 import joblib
 
 from benchmarks.predictions import read_rows_of
-from benchmarks.reporting import RESULTS, Value, format_number, write_rows
+from benchmarks.reporting import RESULTS, Value, build_environment, format_number, write_rows
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.table_parts import format_markdown_table
 from ctxzoo.tasks.text_classification.linear import build_linear_baseline
@@ -91,7 +91,7 @@ def measure_processor_seconds(words: Sequence[str], folder: Path) -> float:
     shutil.rmtree(folder / "runs", ignore_errors=True)
     log = folder / "printed.txt"
     with log.open("w") as printed:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+        environment = build_environment(PYTHONPATH=str(ROOT), OMP_NUM_THREADS="1")
         process = subprocess.Popen(
             [sys.executable, *words], cwd=folder, env=environment, stdout=printed, stderr=printed
         )

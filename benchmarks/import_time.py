@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.reporting import RESULTS, Value, write_rows
+from benchmarks.reporting import RESULTS, Value, build_environment, write_rows
 from ctxzoo.results.environment import git_commit
 
 AIM_SECONDS = 0.3  # above the peer, or in all where there is none
@@ -89,6 +89,7 @@ def measure_import_seconds(program: str) -> float:
         text=True,
         check=True,
         cwd=Path(__file__).resolve().parents[1],
+        env=build_environment(),
     )
     return float(process.stdout.split()[-1])
 

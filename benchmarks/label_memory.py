@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.memory import measure_disk_mb
-from benchmarks.reporting import RESULTS, Value, format_number, read_rows, write_rows
+from benchmarks.reporting import RESULTS, Value, build_environment, format_number, read_rows, write_rows
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.table_parts import format_markdown_table
 
@@ -78,7 +78,7 @@ def measure_training(checkout: Path, num_labels: int, num_texts: int, *, tiny: b
         write_texts(Path(folder, "texts.csv"), num_labels, num_texts)
         words = ["train", "text-classification", "--data", "texts.csv", "--epochs", str(EPOCHS), "--baselines", "no"]
         words += ["--progress", "no", *(["--tiny"] if tiny else [])]
-        environment = {**os.environ, "PYTHONPATH": str(checkout.resolve())}
+        environment = build_environment(PYTHONPATH=str(checkout.resolve()))
         begin = time.perf_counter()
         with Path(folder, "output.txt").open("w") as output:
             process = subprocess.Popen(

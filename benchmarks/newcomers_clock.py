@@ -131,12 +131,14 @@ def take_step(step: Step, folder: Path, environment: Path) -> dict[str, str | fl
         RuntimeError: the command failed, or its address did not answer in time; with the end of what was printed.
     """
     log, path = folder / "printed.txt", f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    # Python is to keep what it compiles, as on a newcomer's machine.
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     begin = time.perf_counter()
     with log.open("w") as printed:
         process = subprocess.Popen(
             ["sh", "-c", step.command],
             cwd=folder,
-            env={**os.environ, "PATH": path},
+            env={**kept, "PATH": path},
             stdout=printed,
             stderr=printed,
             start_new_session=True,

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,7 @@ import joblib
 import numpy as np
 
 import ctxzoo
-from benchmarks.reporting import RESULTS, Value, format_number, write_rows
+from benchmarks.reporting import RESULTS, Value, build_environment, format_number, write_rows
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.table_parts import format_markdown_table
 from ctxzoo.tasks.text_classification.linear import build_linear_baseline
@@ -122,7 +121,7 @@ def measure_command(name: str, words: Sequence[str], folder: Path, few: int, man
         found = subprocess.run(
             [sys.executable, "-c", LAUNCHER, *command],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env=build_environment(PYTHONPATH=str(ROOT)),
             stdout=subprocess.PIPE,
             text=True,
             check=True,

@@ -29,7 +29,7 @@ from typing import Any
 import datasets
 
 from benchmarks.memory import measure_own_peak_memory_mb
-from benchmarks.reporting import RESULTS, Value, write_rows
+from benchmarks.reporting import RESULTS, Value, build_environment, write_rows
 from ctxzoo.results.environment import git_commit
 from ctxzoo.tasks.question_answering.reader import read_squad
 
@@ -175,16 +175,15 @@ def measure_cold_and_warm_starts(corpus: Path, rounds: int) -> dict[str, dict[st
 
 def measure_start_in_new_process(corpus: Path, caches: Path) -> dict[str, float]:
     """Run `measure_start` in a new interpreter; add `total_seconds`, the time of the whole process."""
-    environment = {
-        **os.environ,
-        "OMP_NUM_THREADS": str(THREADS),
-        "RAYON_NUM_THREADS": str(THREADS),
-        "TOKENIZERS_PARALLELISM": "true",
-        "HF_HUB_OFFLINE": "1",
-        "HF_DATASETS_CACHE": str(caches / "datasets"),
-        "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
-        "CTXZOO_CACHE": str(caches / "ctxzoo"),
-    }
+    environment = build_environment(
+        OMP_NUM_THREADS=str(THREADS),
+        RAYON_NUM_THREADS=str(THREADS),
+        TOKENIZERS_PARALLELISM="true",
+        HF_HUB_OFFLINE="1",
+        HF_DATASETS_CACHE=str(caches / "datasets"),
+        HF_DATASETS_DISABLE_PROGRESS_BARS="1",
+        CTXZOO_CACHE=str(caches / "ctxzoo"),
+    )
     begin = time.perf_counter()
     process = subprocess.run(
         [sys.executable, "-m", "benchmarks.preparation", "--start", str(corpus)],

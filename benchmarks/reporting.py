@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,9 +14,18 @@ from ctxzoo.results.environment import describe_hardware, format_command_line, g
 from ctxzoo.results.result import format_utc_now
 
 RESULTS = Path(__file__).parent / "results"
+NOT_COMPILED = "PYTHONDONTWRITEBYTECODE"  # has Python compile modules at each start
 CARDS = RESULTS.parents[1] / "model_cards"
 
 Value = str | int | float | None
+
+
+def build_environment(**variables: str) -> dict[str, str]:
+    """Return this environment with further variables, for a program whose seconds count.
+
+    Python keeps what it compiles there, as of an installed package, also where it is told not to write it.
+    """
+    return {**{name: value for name, value in os.environ.items() if name != NOT_COMPILED}, **variables}
 
 
 def list_checkpoints() -> list[str]:

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from benchmarks.memory import measure_disk_mb
-from benchmarks.reporting import RESULTS, Value, format_number, read_rows, write_rows
+from benchmarks.reporting import RESULTS, Value, build_environment, format_number, read_rows, write_rows
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.figures import draw_if_matplotlib_is_installed, new_figure, save_figure
 from ctxzoo.results.result import read_result
@@ -99,8 +99,11 @@ def measure_training(folder: Path, problem: str, mode: str, number: int, steps: 
     words = ["train", problem, "--data", str(folder / "rows"), "--epochs", "1000", "--max_steps", str(steps)]
     words += ["--patience", "0", "--baselines", "no", "--progress", "no", "--threads", "1", *OPTIONS[problem]]
     words += ["--streaming"] if mode == STREAMING else []
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1]), "PYTHONUNBUFFERED": "1"}
-    environment["HF_DATASETS_CACHE"] = str(output / "cache")
+    environment = build_environment(
+        PYTHONPATH=str(Path(__file__).resolve().parents[1]),
+        PYTHONUNBUFFERED="1",
+        HF_DATASETS_CACHE=str(output / "cache"),
+    )
     begin, before_training, printed = time.perf_counter(), 0.0, []
     with subprocess.Popen(
         [sys.executable, "-m", "ctxzoo.cli", *words],

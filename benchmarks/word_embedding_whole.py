@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from benchmarks.reporting import build_environment
 from benchmarks.word_embedding_sides import TEXT, Runner, Side, build_gensim_arguments
 from benchmarks.worker import ROOT
 
@@ -42,12 +42,9 @@ def measure_process_seconds(side: Side, folder: Path, min_count: str, threads: i
     """
     with tempfile.TemporaryDirectory() as scratch:
         arguments = [f"--side={json.dumps(asdict(side))}", str(folder / TEXT), min_count, str(threads)]
-        environment = {
-            **os.environ,
-            "CTXZOO_CACHE": str(cache),
-            "OMP_NUM_THREADS": str(threads),
-            "MKL_NUM_THREADS": str(threads),
-        }
+        environment = build_environment(
+            CTXZOO_CACHE=str(cache), OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads)
+        )
         begin = time.perf_counter()
         subprocess.run(
             [sys.executable, "-m", "benchmarks.word_embedding_whole", *arguments, str(Path(scratch, "vectors.npy"))],

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.io import loadmat
 
 from ctxzoo.catalogue.entry import Entry, Files, RawFile, RawFileError, Rows, Splits
 
@@ -36,6 +35,8 @@ def make_piano_roll_converter(files_of_sets: Mapping[str, str]) -> Callable[[Fil
 
 def _read_matlab_file(path: Path) -> Mapping[str, Any]:
     """Return the variables of a MATLAB file by name."""
+    from scipy.io import loadmat  # takes time to import, and cards of models read the entry
+
     try:
         content: Mapping[str, Any] = loadmat(path)
     except Exception as error:  # of a damaged file scipy raises anything

@@ -47,8 +47,7 @@ def parse_train_options(words: Sequence[str]) -> argparse.Namespace | None:
         SystemExit: `--help`, `--print_config`.
         OSError, ValueError: see `parse_train_command`.
     """
-    names = get_train_names()
-    if words[:1] != ["train"] or not words[1:2] or words[1] not in names:
+    if words[:1] != ["train"] or not words[1:2] or words[1] not in (names := get_train_names()):
         return None
     from ctxzoo.runs.command_line import UnknownOptionsError
     from ctxzoo.runs.own_data import parse_train_command

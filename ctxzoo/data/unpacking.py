@@ -11,8 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 # Bytes that any file may unpack to, and times its size that a larger one may: texts and tables reach 2 to 20 times.
 ALWAYS_ALLOWED = 2**28
 TIMES_ALLOWED = 50
@@ -23,9 +21,16 @@ STREAMS: dict[bytes, Callable[[Path], Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": lambda path: pa.input_stream(str(path), compression="zstd"),
-    b"\x04\x22\x4d\x18": lambda path: pa.input_stream(str(path), compression="lz4"),
+    b"\x28\xb5\x2f\xfd": lambda path: _open_by_pyarrow(path, "zstd"),
+    b"\x04\x22\x4d\x18": lambda path: _open_by_pyarrow(path, "lz4"),
 }
+
+
+def _open_by_pyarrow(path: Path, compression: str) -> Any:
+    """Return the unpacked bytes of a file as a stream; pyarrow takes time to import, and every command reads this."""
+    import pyarrow as pa
+
+    return pa.input_stream(str(path), compression=compression)
 
 
 class PackedFileError(ValueError):

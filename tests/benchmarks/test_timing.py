@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from benchmarks.by_length import call_for_each_worker
+from benchmarks.reporting import build_environment
 from benchmarks.timing import measure_seconds
 
 
@@ -38,3 +39,10 @@ def test_on_a_gpu_sides_begin_at_the_same_time_and_on_a_cpu_one_after_the_other(
 
     assert call_for_each_worker(sides, alone, "cpu") == [1, 1, 1]
     assert call_for_each_worker([], alone, "cuda") == []
+
+
+def test_a_timed_program_keeps_what_python_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    environment = build_environment(OMP_NUM_THREADS="1")
+    assert "PYTHONDONTWRITEBYTECODE" not in environment
+    assert environment["OMP_NUM_THREADS"] == "1"
