@@ -38,7 +38,7 @@ from ctxzoo.data.own_splits import (
     hash_normalized_text,
     number_groups_by_key,
 )
-from ctxzoo.data.row_stream import CHUNK
+from ctxzoo.data.rows import CHUNK
 from ctxzoo.hub.card import build_card, make_card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.folder_files import CARD

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from ctxzoo.data.files import atomic_file, is_pipe_or_device
 from ctxzoo.data.notices import format_count
-from ctxzoo.data.row_stream import SEPARATORS, Row
+from ctxzoo.data.rows import SEPARATORS, Row
 
 OUTPUTS = (".csv", ".tsv", ".jsonl", ".json")
 SECONDS_BETWEEN = (1, 10)  # two lines of progress on a terminal, and in a file

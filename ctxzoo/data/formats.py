@@ -11,5 +11,9 @@ LABEL_SEPARATORS = (";", "|", ",")  # signs between labels that people write int
 Rows = npt.NDArray[np.int64]  # numbers of rows, counted from 0
 
 
+class DatasetFileError(ValueError):
+    """A data file exists but cannot be read."""
+
+
 class TextFormatError(ValueError):
     """A row or column of a dataset is not as it should be."""

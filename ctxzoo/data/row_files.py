@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from ctxzoo.data.formats import SPLITS, TextFormatError
+from ctxzoo.data.formats import SPLITS, DatasetFileError, TextFormatError
 from ctxzoo.data.notices import format_count, format_error_reason
 from ctxzoo.data.reading_notes import get_reading_notes, record_note, skip_or_raise
-from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
+from ctxzoo.data.sources import load_splits, resolve_dataset
 from ctxzoo.data.text_files import (
     PACKED,
     get_unpacked_suffix,
@@ -31,7 +31,6 @@ from ctxzoo.data.text_files import (
 if TYPE_CHECKING:
     import datasets
 
-DELIMITED = (".csv", ".tsv")
 CHUNK = 10_000  # rows
 PEEK = 2**16  # bytes in which the first line is looked for
 LONGEST_FIELD = 2**31 - 1  # characters

@@ -8,52 +8,25 @@ import io
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet
 
+from ctxzoo.data.formats import DatasetFileError
 from ctxzoo.data.reading_notes import skip_or_raise
 from ctxzoo.data.row_files import PEEK, find_files_of_splits, read_csv_rows, refuse_duplicate_columns, sort_split_names
-from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
+from ctxzoo.data.rows import CHUNK, DATASET, KINDS, LINES, SEPARATORS, TEXT, Row, RowStream, chunk_rows
+from ctxzoo.data.sources import load_splits, resolve_dataset
 from ctxzoo.data.text_columns import TEXT_COLUMNS
 from ctxzoo.data.text_files import parse_json_object
 from ctxzoo.data.unpacking import limit_unpacked_size
 
-CHUNK = 1000  # rows
-LINES, DATASET = "txt", "dataset"
-SEPARATORS = {"csv": ",", "tsv": "\t"}
-KINDS = (*SEPARATORS, "jsonl", "parquet", LINES)
-TEXT = "text"  # the column of a file of one text a line
 STDIN = Path("-")
 GZIP, PARQUET = b"\x1f\x8b", b"PAR1"  # the first bytes of such files
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class RowStream:
-    """Rows that are read while they are used.
-
-    Attributes:
-        name: Name of the source in messages.
-        kind: Format of the source: one of `KINDS`, or "dataset" for a folder.
-        chunks: Rows in lists of at most `CHUNK`, each from column name to value; a file with one text a line has the
-            column `text`.
-    """
-
-    name: str
-    kind: str
-    chunks: Iterator[list[Row]]
-
-
-def build_row_stream(name: str, rows: Iterable[Row]) -> RowStream:
-    """Return a stream of rows that a task's own reader has read."""
-    return RowStream(name, DATASET, _chunk_rows(iter(rows)))
 
 
 @contextmanager
@@ -77,12 +50,12 @@ def open_row_stream(source: Path, *, kind: str | None = None, columns: Sequence[
     """
     folder = Path(resolve_dataset(str(source)))
     if folder.is_dir():
-        yield RowStream(str(source), DATASET, _chunk_rows(_read_dataset_rows(str(folder), columns)))
+        yield RowStream(str(source), DATASET, chunk_rows(_read_dataset_rows(str(folder), columns)))
         return
     with open_as_file_with_suffix(source, kind=kind, columns=columns) as file:
         name = _format_source_name(source)
         found = kind or _detect_kind_by_name(file)
-        yield RowStream(name, found, _chunk_rows(_refuse_empty_rows(name, _read_rows(file, name, found, columns))))
+        yield RowStream(name, found, chunk_rows(_refuse_empty_rows(name, _read_rows(file, name, found, columns))))
 
 
 @contextmanager
@@ -166,12 +139,6 @@ def _detect_kind_by_content(begin: bytes, columns: Sequence[str]) -> str:
         }:
             return kind
     return LINES
-
-
-def _chunk_rows(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    """Yield the rows in lists of `CHUNK`."""
-    while chunk := list(islice(rows, CHUNK)):
-        yield chunk
 
 
 def _refuse_empty_rows(name: str, rows: Iterator[Row]) -> Iterator[Row]:

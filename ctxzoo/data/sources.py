@@ -18,6 +18,7 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined, unused-ignore]
 
 from ctxzoo.data.files import FILE_SUFFIXES, OWN_NAMESPACE, is_ctxzoo_dataset_name, is_hub_reachable, path_exists
+from ctxzoo.data.formats import DatasetFileError
 from ctxzoo.data.notices import format_error_reason
 from ctxzoo.data.unpacking import refuse_large_files
 
@@ -31,10 +32,6 @@ _GET_INTO = "ctxzoo data get {} --data_dir {}"
 
 class DatasetUnavailableError(OSError):
     """The dataset is neither in a folder nor available from the Hub."""
-
-
-class DatasetFileError(ValueError):
-    """A data file exists but cannot be read."""
 
 
 def get_data_folder(data_dir: str | None = None) -> Path:

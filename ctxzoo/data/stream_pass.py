@@ -23,13 +23,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ctxzoo.data.files import build_cached_folder, default_cache_folder, hash_strings
-from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
+from ctxzoo.data.formats import SAMPLE, SPLITS, DatasetFileError, TextFormatError
 from ctxzoo.data.notices import format_count
 from ctxzoo.data.own_splits import HELD_OUT, LEAST_ROWS, SPLIT_SEED, hash_normalized_text
 from ctxzoo.data.reading_notes import ReadingNotes, collect_reading_notes, get_reading_notes, record_note
 from ctxzoo.data.row_files import build_table_from_dicts, find_files_of_splits, refuse_duplicate_columns
 from ctxzoo.data.row_stream import open_row_stream
-from ctxzoo.data.sources import DatasetFileError, RunningFingerprint, load_streams, resolve_dataset
+from ctxzoo.data.sources import RunningFingerprint, load_streams, resolve_dataset
 from ctxzoo.data.text_files import get_unpacked_suffix, open_unpacked
 from ctxzoo.data.training_stream import (
     BLOCK,

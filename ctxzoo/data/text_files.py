@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import pyarrow as pa
-
+from ctxzoo.data.formats import DatasetFileError
 from ctxzoo.data.notices import format_error_reason
-from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.data.unpacking import limit_unpacked_size
 
-NOT_LINES = (".csv", ".tsv", ".json", ".parquet")  # their lines are no texts
+DELIMITED = (".csv", ".tsv")
+NOT_LINES = (*DELIMITED, ".json", ".parquet")  # their lines are no texts
 PACKED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}  # what pyarrow unpacks
 
 
@@ -30,7 +29,11 @@ def open_unpacked(file: Path) -> BinaryIO:
     """
     packed = PACKED.get(file.suffix.lower())
     raw = file.open("rb")
-    return raw if packed is None else limit_unpacked_size(pa.CompressedInputStream(pa.PythonFile(raw), packed), file)
+    if packed is None:
+        return raw
+    import pyarrow as pa  # takes time to import, and names of packed files are asked for without one
+
+    return limit_unpacked_size(pa.CompressedInputStream(pa.PythonFile(raw), packed), file)
 
 
 def read_utf8(file: Path) -> str:

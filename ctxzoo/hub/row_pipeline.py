@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ctxzoo.data.answer_files import Answer
-from ctxzoo.data.row_stream import Row, RowStream, build_row_stream
+from ctxzoo.data.rows import Row, RowStream, build_row_stream
 
 Answers = Callable[[Sequence[Row], RowStream], Sequence[Answer | None]]
 

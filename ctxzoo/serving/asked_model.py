@@ -7,7 +7,7 @@ from typing import Any
 
 from ctxzoo.data.answer_files import Answer, format_json_line
 from ctxzoo.data.reading_notes import collect_reading_notes
-from ctxzoo.data.row_stream import Row
+from ctxzoo.data.rows import Row
 from ctxzoo.serving.joined_work import JoinedWork, ModelThread
 from ctxzoo.tasks import PROBLEMS, get_card, get_problem
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxzoo.data.notices import format_count
-from ctxzoo.data.row_stream import TEXT, Row
+from ctxzoo.data.rows import TEXT, Row
 from ctxzoo.data.text_files import parse_json, parse_json_object
 from ctxzoo.serving.limits import Limits
 

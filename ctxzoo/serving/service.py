@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from huggingface_hub.errors import StrictDataclassError
 
 from ctxzoo.data.notices import format_count, format_error_on_one_line
-from ctxzoo.data.row_stream import Row
+from ctxzoo.data.rows import Row
 from ctxzoo.runs.command_line import rewrite_advice_for_command
 from ctxzoo.serving.asked_model import AskedModel
 from ctxzoo.serving.limits import Limits

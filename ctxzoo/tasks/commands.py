@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from ctxzoo.data.answer_files import Answer
-    from ctxzoo.data.row_stream import RowStream
+    from ctxzoo.data.rows import RowStream
     from ctxzoo.export.task_export import TaskExport
 
 NO_HEADER = "the first line of .csv and .tsv files is a row; columns are then numbered from 0, as --text_column 1 says"
@@ -147,7 +147,7 @@ class TaskCommands:
         Raises:
             ValueError: rows that are not as they should be, where they are read all at once.
         """
-        from ctxzoo.data.row_stream import build_row_stream
+        from ctxzoo.data.rows import build_row_stream
 
         return build_row_stream(name, rows)
 
@@ -295,7 +295,8 @@ def answer_file(
         OSError, ValueError: A file is missing or not as it should be; an answer cannot be given.
     """
     from ctxzoo.data.answer_files import parse_answer_file_kind, write_answers
-    from ctxzoo.data.row_stream import SEPARATORS, open_row_stream
+    from ctxzoo.data.row_stream import open_row_stream
+    from ctxzoo.data.rows import SEPARATORS
 
     if options.output is not None:
         parse_answer_file_kind(options.output)

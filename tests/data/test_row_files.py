@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.formats import DatasetFileError, TextFormatError
 from ctxzoo.data.reading_notes import LEFT_OUT, collect_reading_notes
 from ctxzoo.data.row_files import (
     load_split_tables,
@@ -24,7 +24,6 @@ from ctxzoo.data.row_files import (
     read_csv_or_tsv,
     read_json_lines,
 )
-from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.data.text_files import read_text_lines
 
 PROPERTY = settings(max_examples=50, deadline=None, derandomize=True)

@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxzoo.data.answer_files import Answer, write_answers
+from ctxzoo.data.formats import DatasetFileError
 from ctxzoo.data.reading_notes import collect_reading_notes
-from ctxzoo.data.row_stream import CHUNK, open_row_stream
-from ctxzoo.data.sources import DatasetFileError
+from ctxzoo.data.row_stream import open_row_stream
+from ctxzoo.data.rows import CHUNK
 
 ROWS = [
     {"id": "007", "text": "one, two", "note": 'a "quoted" word'},

@@ -11,8 +11,8 @@ from huggingface_hub import constants
 from ctxzoo.catalogue.check import find_entry_of_folder
 from ctxzoo.data import sources
 from ctxzoo.data.files import refuse_missing_path
+from ctxzoo.data.formats import DatasetFileError
 from ctxzoo.data.sources import (
-    DatasetFileError,
     DatasetUnavailableError,
     dataset_fingerprint,
     get_data_folder,

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ctxzoo.data.answer_files import Answer
-from ctxzoo.data.row_stream import LINES, TEXT, Row, RowStream
+from ctxzoo.data.rows import LINES, TEXT, Row, RowStream
 from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
 from ctxzoo.hub.row_pipeline import RowPipeline
 from ctxzoo.models.ops_execution import in_evaluation_mode

@@ -16,21 +16,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.formats import SAMPLE, TextFormatError
+from ctxzoo.data.formats import SAMPLE, DatasetFileError, TextFormatError
 from ctxzoo.data.generated import RandomDraws, generate_splits
 from ctxzoo.data.own_splits import RowGroups, hash_normalized_text, number_groups_by_key
 from ctxzoo.data.reading_notes import record_note, skip_or_raise
+from ctxzoo.data.row_checks import RowChecks, find_blank_texts, join_text_columns
 from ctxzoo.data.row_files import load_split_tables, read_csv_or_tsv, read_json_lines, read_parquet
-from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint
-from ctxzoo.data.text_columns import (
-    TEXT_COLUMNS,
-    ColumnNames,
-    RowChecks,
-    find_blank_texts,
-    find_columns,
-    join_text_columns,
-    list_column_names,
-)
+from ctxzoo.data.sources import dataset_fingerprint
+from ctxzoo.data.text_columns import TEXT_COLUMNS, ColumnNames, find_columns, list_column_names
 from ctxzoo.data.text_files import get_unpacked_suffix, read_text_lines
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from ctxzoo.data.answer_files import Answer
-from ctxzoo.data.row_stream import Row, RowStream
+from ctxzoo.data.rows import Row, RowStream
 from ctxzoo.hub.row_pipeline import RowPipeline
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.ops_execution import in_evaluation_mode

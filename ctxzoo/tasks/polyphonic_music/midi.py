@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ctxzoo.data.files import atomic_file
+from ctxzoo.data.formats import DatasetFileError
 from ctxzoo.data.notices import format_error_on_one_line
 from ctxzoo.data.reading_notes import record_note
-from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, LOWEST_PITCH, check_keys
 
 SUFFIXES = (".mid", ".midi")

@@ -37,7 +37,7 @@ from ctxzoo.tasks.polyphonic_music.experiments import (
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
-    from ctxzoo.data.row_stream import RowStream
+    from ctxzoo.data.rows import RowStream
     from ctxzoo.runs.beside import Baseline
 
 CONFIG_NAME = Option("config_name", "of a dataset with several, such as jsb_chorales; default: the one it names")
@@ -180,7 +180,7 @@ class PolyphonicMusic(Problem, TaskCommands):
         """
         import datasets
 
-        from ctxzoo.data.row_stream import build_row_stream
+        from ctxzoo.data.rows import build_row_stream
         from ctxzoo.tasks.polyphonic_music.reader import check_music
 
         checked = check_music({"train": datasets.Dataset.from_list(list(rows))}, origin=name).splits["train"]
@@ -198,7 +198,7 @@ class PolyphonicMusic(Problem, TaskCommands):
 
             check_matplotlib()
 
-        from ctxzoo.data.row_stream import build_row_stream
+        from ctxzoo.data.rows import build_row_stream
         from ctxzoo.tasks.polyphonic_music.midi import write_midi
         from ctxzoo.tasks.polyphonic_music.picture import draw_roll
         from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes

@@ -19,12 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.files import hash_strings
-from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
+from ctxzoo.data.formats import SAMPLE, SPLITS, DatasetFileError, TextFormatError
 from ctxzoo.data.generated import RandomDraws, generate_splits
 from ctxzoo.data.own_splits import RowGroups, number_groups_by_key
 from ctxzoo.data.reading_notes import skip_or_raise
 from ctxzoo.data.row_files import read_json_lines, read_parquet
-from ctxzoo.data.sources import DatasetFileError, cast_to_plain_type, dataset_fingerprint, load_splits, resolve_dataset
+from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, load_splits, resolve_dataset
 from ctxzoo.tasks.polyphonic_music.midi import SUFFIXES, Grid, is_midi, read_midi
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, NOTES, PIECE
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.reading_notes import skip_or_raise
-from ctxzoo.data.row_stream import Row, RowStream, build_row_stream
+from ctxzoo.data.rows import Row, RowStream, build_row_stream
 from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, read_questions
 

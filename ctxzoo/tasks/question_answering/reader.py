@@ -13,11 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.formats import SAMPLE
+from ctxzoo.data.formats import SAMPLE, DatasetFileError
 from ctxzoo.data.own_splits import RowGroups, hash_normalized_text, merge_groupings, number_groups_by_key
 from ctxzoo.data.reading_notes import record_note, skip_or_raise
 from ctxzoo.data.sources import (
-    DatasetFileError,
     cast_to_plain_type,
     dataset_fingerprint,
     load_splits,

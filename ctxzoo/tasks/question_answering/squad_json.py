@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.formats import DatasetFileError, TextFormatError
 from ctxzoo.data.reading_notes import record_note, skip_or_raise
-from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.data.text_files import read_utf8
 
 SquadVersion = Literal["1.1", "2.0"]

@@ -11,7 +11,8 @@ import gradio as gr
 import pandas as pd
 
 from ctxzoo.app.frame import Page, show_errors
-from ctxzoo.data.row_stream import CHUNK, open_row_stream
+from ctxzoo.data.row_stream import open_row_stream
+from ctxzoo.data.rows import CHUNK
 
 LEVEL = 90.0  # percent of new targets that an interval is to hold
 

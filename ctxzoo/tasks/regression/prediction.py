@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import skip_or_raise
-from ctxzoo.data.row_stream import LINES, Row, RowStream
+from ctxzoo.data.rows import LINES, Row, RowStream
 from ctxzoo.hub.row_pipeline import RowPipeline
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.tasks.regression.reader import VECTOR

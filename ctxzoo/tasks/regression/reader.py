@@ -13,11 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
+from ctxzoo.data.formats import SAMPLE, DatasetFileError, Rows, TextFormatError
 from ctxzoo.data.generated import RandomDraws, generate_splits
 from ctxzoo.data.notices import format_count
 from ctxzoo.data.own_splits import RowGroups, merge_groupings, number_groups_by_key
 from ctxzoo.data.reading_notes import record_note
+from ctxzoo.data.row_checks import RowChecks
 from ctxzoo.data.row_files import (
     NUMBER,
     build_table_from_dicts,
@@ -27,8 +28,7 @@ from ctxzoo.data.row_files import (
     read_json_lines,
     read_parquet,
 )
-from ctxzoo.data.sources import DatasetFileError, cast_to_plain_type, dataset_fingerprint, resolve_dataset
-from ctxzoo.data.text_columns import RowChecks
+from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, resolve_dataset
 from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.models.configuration_base import LARGEST_FLOAT
 

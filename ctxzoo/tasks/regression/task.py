@@ -14,7 +14,7 @@ from torchmetrics import MeanAbsoluteError, MeanSquaredError, R2Score, SumMetric
 from transformers import PreTrainedModel
 
 from ctxzoo.data.reading_notes import record_note
-from ctxzoo.data.row_stream import CHUNK
+from ctxzoo.data.rows import CHUNK
 from ctxzoo.models.ops_kernel_encoder_intervals import find_half_width, select_interval_errors
 from ctxzoo.tasks.regression.data import RegressionDataModule, Scaling
 from ctxzoo.training.optimizers import OptimizerArgs

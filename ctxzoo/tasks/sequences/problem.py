@@ -40,7 +40,7 @@ from ctxzoo.tasks.sequences.experiments import (
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
-    from ctxzoo.data.row_stream import RowStream
+    from ctxzoo.data.rows import RowStream
     from ctxzoo.runs.beside import Baseline
     from ctxzoo.training.task import ZooTask
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.files import hash_strings
-from ctxzoo.data.formats import SAMPLE, TextFormatError
+from ctxzoo.data.formats import SAMPLE, DatasetFileError, TextFormatError
 from ctxzoo.data.notices import format_count
 from ctxzoo.data.own_splits import RowGroups, number_groups_by_key
 from ctxzoo.data.reading_notes import record_note, skip_or_raise
@@ -30,13 +30,7 @@ from ctxzoo.data.row_files import (
     read_json_lines,
     read_parquet,
 )
-from ctxzoo.data.sources import (
-    DatasetFileError,
-    cast_to_plain_type,
-    dataset_fingerprint,
-    load_splits,
-    to_plain_arrow_type,
-)
+from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, load_splits, to_plain_arrow_type
 from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.tasks.sequences.kinds import FIRST_TARGET, SESSIONS, TIMES, EventColumns, SequenceKind
 from ctxzoo.tasks.sequences.sample import sample_histories, sample_sessions

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from ctxzoo.data.formats import LABEL_SEPARATORS, TextFormatError
 from ctxzoo.data.own_splits import count_label_rows
 from ctxzoo.data.reading_notes import record_note
+from ctxzoo.data.row_checks import RowChecks
 from ctxzoo.data.sources import cast_to_plain_type
-from ctxzoo.data.text_columns import RowChecks
 
 BALANCED = "balanced"
 _OF_CELLS = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}

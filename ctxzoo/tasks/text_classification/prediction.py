@@ -11,7 +11,7 @@ import torch
 from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.formats import LABEL_SEPARATORS
 from ctxzoo.data.notices import format_count
-from ctxzoo.data.row_stream import LINES, Row, RowStream
+from ctxzoo.data.rows import LINES, Row, RowStream
 from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
 from ctxzoo.data.text_encoding import generate_text_batches
 from ctxzoo.hub.classification_facts import get_label_names

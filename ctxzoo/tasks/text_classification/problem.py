@@ -355,7 +355,6 @@ class TextClassification(Classification, TaskCommands):
         if page is not None:
             _check_explanation_file(page)
 
-        from ctxzoo.data.row_stream import open_row_stream
         from ctxzoo.data.text_columns import TEXT_COLUMNS
         from ctxzoo.runs.processes import count_sharing_processes
         from ctxzoo.tasks.text_classification.prediction import UNSURE, drop_probabilities
@@ -370,6 +369,8 @@ class TextClassification(Classification, TaskCommands):
         elif page is None or options.output is not None:
             answer_file(options, answers, columns=header)
         else:
+            from ctxzoo.data.row_stream import open_row_stream
+
             with open_row_stream(options.file, kind=options.format, columns=header) as rows:
                 for chunk in rows.chunks:
                     answers(chunk, rows)

@@ -15,19 +15,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.formats import SAMPLE, TextFormatError
+from ctxzoo.data.formats import SAMPLE, DatasetFileError, TextFormatError
 from ctxzoo.data.reading_notes import note_similar_labels, record_note
+from ctxzoo.data.row_checks import RowChecks, find_blank_texts, join_text_columns
 from ctxzoo.data.row_files import load_split_tables, read_csv_or_tsv, read_json_lines, read_parquet
-from ctxzoo.data.sources import DatasetFileError, cast_to_plain_type, dataset_fingerprint
-from ctxzoo.data.text_columns import (
-    TEXT_COLUMNS,
-    ColumnNames,
-    RowChecks,
-    find_blank_texts,
-    find_columns,
-    join_text_columns,
-    list_column_names,
-)
+from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint
+from ctxzoo.data.text_columns import TEXT_COLUMNS, ColumnNames, find_columns, list_column_names
 from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.tasks.text_classification.label_sets import (
     find_mark_columns,

@@ -13,7 +13,7 @@ import torch
 from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import skip_or_raise
-from ctxzoo.data.row_stream import LINES, Row, RowStream, build_row_stream
+from ctxzoo.data.rows import LINES, Row, RowStream, build_row_stream
 from ctxzoo.data.text_columns import TextsOfRows
 from ctxzoo.data.text_encoding import count_filling_rows, group_alike
 from ctxzoo.hub.classification_facts import get_label_names

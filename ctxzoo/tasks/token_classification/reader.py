@@ -18,9 +18,9 @@ from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
 from ctxzoo.data.notices import format_count
 from ctxzoo.data.own_splits import RowGroups, hash_normalized_text, number_groups_by_key
 from ctxzoo.data.reading_notes import note_similar_labels, record_note
+from ctxzoo.data.row_checks import RowChecks
 from ctxzoo.data.row_files import load_split_tables
 from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, resolve_dataset
-from ctxzoo.data.text_columns import RowChecks
 from ctxzoo.models.ops_bilstm_tagger import recognise_scheme
 from ctxzoo.tasks.token_classification.sources import DOCUMENT, KINDS, TAGS, TOKENS, read_tag_file, sample_tags
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ctxzoo.data.formats import DatasetFileError
 from ctxzoo.data.generated import RandomDraws, generate_splits
 from ctxzoo.data.notices import format_count
 from ctxzoo.data.reading_notes import record_note, skip_or_raise
 from ctxzoo.data.row_files import read_json_lines, read_parquet
-from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.data.text_files import get_unpacked_suffix, read_text_lines
 
 if TYPE_CHECKING:

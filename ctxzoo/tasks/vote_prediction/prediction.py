@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import record_note, skip_or_raise
-from ctxzoo.data.row_stream import LINES, TEXT, Row, RowStream
+from ctxzoo.data.rows import LINES, TEXT, Row, RowStream
 from ctxzoo.data.text_columns import join_texts, list_column_names
 from ctxzoo.data.text_encoding import count_filling_rows
 from ctxzoo.hub.row_pipeline import RowPipeline

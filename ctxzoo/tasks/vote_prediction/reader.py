@@ -17,11 +17,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
+from ctxzoo.data.formats import SAMPLE, DatasetFileError, Rows, TextFormatError
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import record_note, skip_or_raise
 from ctxzoo.data.row_files import load_split_tables, read_csv_or_tsv, read_json_lines, read_parquet
-from ctxzoo.data.sources import DatasetFileError, cast_to_plain_type, dataset_fingerprint, load_splits
+from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, load_splits
 from ctxzoo.data.text_columns import ColumnNames, join_texts, list_column_names
 from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.tasks.vote_prediction.sample import BILL, GROUP, LEGISLATOR, TEXT, VOTE, sample_votes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import skip_or_raise
-from ctxzoo.data.row_stream import LINES, Row, RowStream
+from ctxzoo.data.rows import LINES, Row, RowStream
 from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
 from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
 

@@ -7,9 +7,8 @@ import datasets
 import pandas as pd
 import pytest
 
-from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.formats import DatasetFileError, TextFormatError
 from ctxzoo.data.reading_notes import collect_reading_notes
-from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.language_modelling.reader import check_lines, read_lines
 
 LINES = ["the cat sat", "a dog, too"]

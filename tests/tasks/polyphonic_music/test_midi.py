@@ -8,8 +8,8 @@ import mido
 import pretty_midi
 import pytest
 
+from ctxzoo.data.formats import DatasetFileError
 from ctxzoo.data.reading_notes import collect_reading_notes
-from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.polyphonic_music.midi import Grid, read_midi, write_midi
 
 QUARTERS = Grid(steps_per_beat=1)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from ctxzoo.data.sources import DatasetFileError
+from ctxzoo.data.formats import DatasetFileError
 from ctxzoo.tasks.polyphonic_music.midi import Grid, read_midi
 
 LOWEST = 21

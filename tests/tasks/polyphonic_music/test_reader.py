@@ -7,8 +7,8 @@ from typing import Any
 import datasets
 import pytest
 
-from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.sources import DatasetFileError, DatasetUnavailableError
+from ctxzoo.data.formats import DatasetFileError, TextFormatError
+from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.tasks.polyphonic_music.midi import Grid, write_midi
 from ctxzoo.tasks.polyphonic_music.reader import check_music, read_music
 from ctxzoo.tasks.polyphonic_music.rolls import Rolls, notes_of_roll, roll_of_notes

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.cli.main import main
-from ctxzoo.data.row_stream import build_row_stream
+from ctxzoo.data.rows import build_row_stream
 from ctxzoo.metrics import SquadV2
 from ctxzoo.tasks.question_answering.card import CARD
 from ctxzoo.tasks.question_answering.prediction import QuestionAnswers

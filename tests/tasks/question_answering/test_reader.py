@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxzoo.data.formats import DatasetFileError
 from ctxzoo.data.reading_notes import LEFT_OUT, collect_reading_notes
-from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint
+from ctxzoo.data.sources import dataset_fingerprint
 from ctxzoo.tasks.question_answering.reader import check_squad, read_squad
 from ctxzoo.tasks.question_answering.sample import build_squad_features
 from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, read_squad_json

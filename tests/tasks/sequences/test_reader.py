@@ -10,9 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.formats import DatasetFileError, TextFormatError
 from ctxzoo.data.reading_notes import collect_reading_notes
-from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, EventColumns, SequenceKind
 from ctxzoo.tasks.sequences.reader import check_sequences, read_sequences
 

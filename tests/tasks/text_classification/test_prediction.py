@@ -82,7 +82,7 @@ def test_answers_of_texts_that_processes_share_are_the_same(
     checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pd.concat([ROWS] * 7).to_csv(tmp_path / "rows.csv", index=False)
-    monkeypatch.setattr("ctxzoo.data.row_stream.CHUNK", 8)
+    monkeypatch.setattr("ctxzoo.data.rows.CHUNK", 8)
     told, written = [], []
     for processes in (1, 2):
         monkeypatch.setattr("ctxzoo.runs.processes.count_sharing_processes", lambda number=processes: number)

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.formats import DatasetFileError, TextFormatError
 from ctxzoo.data.reading_notes import collect_reading_notes
-from ctxzoo.data.sources import DatasetFileError, DatasetUnavailableError, dataset_fingerprint
+from ctxzoo.data.sources import DatasetUnavailableError, dataset_fingerprint
 from ctxzoo.tasks.text_classification.reader import check_texts, load_texts, read_texts
 
 

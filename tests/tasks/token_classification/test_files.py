@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxzoo.data.formats import DatasetFileError
 from ctxzoo.data.reading_notes import collect_reading_notes
-from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.token_classification.reader import read_tokens
 from ctxzoo.tasks.token_classification.sources import read_tag_file
 

@@ -9,9 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.formats import DatasetFileError, TextFormatError
 from ctxzoo.data.reading_notes import collect_reading_notes
-from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.vote_prediction import reader
 from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, check_votes, read_votes
 
