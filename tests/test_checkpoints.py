@@ -27,7 +27,7 @@ from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.tasks import PROBLEMS, get_card
 from ctxzoo.tasks.text_classification.contributions import explain_text
-from ctxzoo.tasks.text_classification.known_words import KnownWordsPipeline
+from ctxzoo.tasks.text_classification.pipeline import KnownWordsPipeline
 from ctxzoo.tasks.text_classification.task import evaluate
 from ctxzoo.word_vectors.exchange import to_keyed_vectors
 from tests.support import tiny_tagger, tiny_word_embedding
@@ -76,7 +76,7 @@ def test_a_pipeline_reads_and_checks_a_checkpoint_once(
 
 
 def test_every_problem_with_a_pipeline_is_tried() -> None:
-    with_pipeline = {name for name in PROBLEMS if get_card(name).pipeline_class is not None}
+    with_pipeline = {name for name in PROBLEMS if get_card(name).pipeline_at is not None}
     assert set(WRITERS) == with_pipeline, "add a writer of a tiny checkpoint to WRITERS, and a test of its pipeline"
 
 

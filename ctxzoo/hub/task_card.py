@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from ctxzoo.hub.card_facts import DatasetFacts
 from ctxzoo.hub.card_parts import Snippets
 from ctxzoo.hub.saved_model import SavedModel, read_saved_model
+from ctxzoo.lazy_exports import import_object
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
 
@@ -52,7 +53,8 @@ class TaskCard(ABC):
     Attributes:
         name: Name of the problem, as in `zoo_task` of the heads.
         pipeline_tag: Name of the problem on the Hub and of its pipeline in transformers; None where they have none.
-        pipeline_class: Class of the pipeline, of transformers or of ctxzoo; None where there is none.
+        pipeline_at: Place of the class of the pipeline, of transformers or of ctxzoo, as "module:name", imported when
+            needed; None where there is none.
         title: Name that readers see.
         predictions: Plural noun for the model's outputs.
         intended, not_intended: Sentences on what a model for this problem is meant for, and on what it is not meant
@@ -73,7 +75,7 @@ class TaskCard(ABC):
 
     name: ClassVar[str]
     pipeline_tag: ClassVar[str | None] = None
-    pipeline_class: ClassVar[type[Any] | None] = None
+    pipeline_at: ClassVar[str | None] = None
     title: ClassVar[str]
     predictions: ClassVar[str]
     intended: ClassVar[str]
@@ -144,7 +146,7 @@ class TaskCard(ABC):
             raise ValueError(
                 f"{saved.checkpoint!r} holds a {head.__name__}, which does {head.zoo_task}, not {self.name}"
             )
-        if self.pipeline_class is None:
+        if self.pipeline_at is None:
             raise ValueError(
                 f"{saved.checkpoint!r} does {self.name}, for which there is no pipeline; load its model with "
                 f"{head.__name__}.from_pretrained of {head.__module__}, or use `ctxzoo predict`"
@@ -153,8 +155,8 @@ class TaskCard(ABC):
 
     def build_pipeline(self, model: Any, tokenizer: Any, **options: Any) -> Any:
         """Build the pipeline of this problem, which has one, around a model and its tokenizer."""
-        assert self.pipeline_class is not None
-        return self.pipeline_class(model=model, tokenizer=tokenizer, task=self.pipeline_tag, **options)
+        assert self.pipeline_at is not None
+        return import_object(self.pipeline_at)(model=model, tokenizer=tokenizer, task=self.pipeline_tag, **options)
 
     def explain(self, model: Any, tokenizer: Any, texts: Sequence[str]) -> list[Any]:
         """Return for each text how much each word contributed; only some problems have this method."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ctxzoo.data.notices import print_once
+from ctxzoo.lazy_exports import import_object
 from ctxzoo.models.old_names import convert_architecture_name
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs
@@ -78,13 +78,13 @@ class Problem(ABC):
     @property
     def card(self) -> TaskCard:
         """The `TaskCard` of the problem: its metrics, and the texts of its model cards."""
-        task_card: TaskCard = _import_object(self.card_at)
+        task_card: TaskCard = import_object(self.card_at)
         return task_card
 
     @property
     def module_class(self) -> type[ZooTask]:
         """Class of the LightningModule; a problem with a `train` of its own needs none."""
-        task_class: type[ZooTask] = _import_object(self.module_at)
+        task_class: type[ZooTask] = import_object(self.module_at)
         return task_class
 
     def build_page(self, pipeline: Any, example: Mapping[str, Any]) -> Any:
@@ -99,7 +99,7 @@ class Problem(ABC):
         """
         if self.page_at is None:
             raise ValueError(f"{self.name} has no page; ask its checkpoints by `ctxzoo predict`")
-        return _import_object(self.page_at)(pipeline, example)
+        return import_object(self.page_at)(pipeline, example)
 
     @abstractmethod
     def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
@@ -406,12 +406,6 @@ class Classification(Problem):
         """Return the arguments of the model's start, with the labels where a trained model goes on."""
         labels = {} if experiment.start.init_from is None else {"label_names": data.label_names}
         return {**super().get_start_arguments(experiment, data), **labels}
-
-
-def _import_object(path: str) -> Any:
-    """Return the object at a path "module:name", imported now."""
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
 
 
 def get_config_fields(architecture: str) -> Mapping[str, Any]:

@@ -12,9 +12,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from ctxzoo.lazy_exports import import_object
 
 if TYPE_CHECKING:
     from ctxzoo.data.answer_files import Answer
@@ -132,8 +133,7 @@ class TaskCommands:
             raise ValueError(
                 f"models of {self.title} are not exported; use them by ctxzoo.pipeline or `ctxzoo predict`"
             )
-        module, _, name = self.export_at.partition(":")
-        found: TaskExport = getattr(import_module(module), name)
+        found: TaskExport = import_object(self.export_at)
         return found
 
     def stream_rows(self, name: str, rows: Sequence[dict[str, Any]], options: Mapping[str, Any]) -> RowStream:

@@ -129,7 +129,7 @@ def test_mistakes_are_told(folders: dict[str, Path]) -> None:
 
 
 def test_every_problem_has_a_pipeline() -> None:
-    assert all(get_card(name).pipeline_class is not None for name in PROBLEMS)
+    assert all(get_card(name).pipeline_at is not None for name in PROBLEMS)
 
 
 CARDS = sorted(path.parent.name for path in (REPOSITORY_ROOT / "model_cards").glob("*/config.json"))

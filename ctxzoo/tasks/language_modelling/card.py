@@ -9,7 +9,7 @@ from ctxzoo.hub.card_facts import make_sample_facts
 from ctxzoo.hub.card_parts import Snippets, format_repo_id_line, format_text_assignment
 from ctxzoo.hub.task_card import Metric, TaskCard, describe_vocabulary
 from ctxzoo.models.configuration_base import ZooConfig
-from ctxzoo.tasks.language_modelling.continuation import ContinuationPipeline, continue_text
+from ctxzoo.tasks.language_modelling.continuation import continue_text
 
 WORDS = 10  # that the programs of a card add
 
@@ -40,7 +40,7 @@ model = AutoModelForCausalLM.from_pretrained(repo, **options)
 
 class LanguageModellingCard(TaskCard):
     name = "language-modelling"
-    pipeline_class = ContinuationPipeline
+    pipeline_at = "ctxzoo.tasks.language_modelling.continuation:ContinuationPipeline"
     title = "language modelling"
     predictions = "continuations"
     intended = "Scoring texts of the kind that it was trained on by their perplexity, and comparing recurrent cells."

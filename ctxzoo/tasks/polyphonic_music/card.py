@@ -13,7 +13,7 @@ from ctxzoo.hub.card_parts import Snippets, format_repo_id_line
 from ctxzoo.hub.task_card import Metric, TaskCard
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
-from ctxzoo.tasks.polyphonic_music.continuation import MusicPipeline, continue_roll
+from ctxzoo.tasks.polyphonic_music.continuation import continue_roll
 from ctxzoo.tasks.polyphonic_music.picture import draw_roll
 from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes
 
@@ -54,7 +54,7 @@ print(probabilities)  # of each of the 88 keys, the lowest first, to sound at th
 
 class PolyphonicMusicCard(TaskCard):
     name = "polyphonic-music"
-    pipeline_class = MusicPipeline
+    pipeline_at = "ctxzoo.tasks.polyphonic_music.continuation:MusicPipeline"
     title = "polyphonic music"
     predictions = "continuations"
     intended = (

@@ -19,7 +19,6 @@ from ctxzoo.hub.card_parts import (
 )
 from ctxzoo.hub.task_card import Metric, TaskCard, describe_vocabulary
 from ctxzoo.models.configuration_base import ZooConfig
-from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.question_answering.batches import EVALUATION_LIMITS
 from ctxzoo.tasks.question_answering.figures import plot_similarity
@@ -116,7 +115,7 @@ def find_untrained_positions(config: ZooConfig) -> tuple[int, int] | None:
 class QuestionAnsweringCard(TaskCard):
     name = "question-answering"
     pipeline_tag = "question-answering"
-    pipeline_class = QuestionAnsweringPipeline
+    pipeline_at = "ctxzoo.models.pipeline_question_answering:QuestionAnsweringPipeline"
     title = "question answering"
     predictions = "answers"
     intended = "Finding where a given text answers a question, with a reader who sees the text beside the answer."
@@ -199,7 +198,7 @@ class QuestionAnsweringCard(TaskCard):
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
         """Answer the question of a card's example by the pipeline of transformers."""
-        reader = QuestionAnsweringPipeline(model=model, tokenizer=tokenizer)
+        reader = self.build_pipeline(model, tokenizer)
         answer: dict[str, Any] = reader(question=inputs["question"], context=inputs["context"])
         return answer
 

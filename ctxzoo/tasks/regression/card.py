@@ -15,7 +15,6 @@ from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.results.figures import new_figure, save_figure
 from ctxzoo.results.result import RunResult
-from ctxzoo.tasks.regression.prediction import RegressionPipeline
 
 DIGITS = 3  # of what the programs of a card print
 
@@ -39,7 +38,7 @@ print([round(value, {DIGITS}) for value in predicted.tolist()])"""
 
 class RegressionCard(TaskCard):
     name = "regression"
-    pipeline_class = RegressionPipeline
+    pipeline_at = "ctxzoo.tasks.regression.prediction:RegressionPipeline"
     title = "regression"
     predictions = "numbers"
     intended = "Predicting the number of rows like those that it was trained on, and comparing kernels of attention."

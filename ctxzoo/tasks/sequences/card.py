@@ -13,7 +13,6 @@ from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.sequences.experiments import LONGEST_LIST
 from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, TIMES, SequenceKind
-from ctxzoo.tasks.sequences.prediction import EventPipeline, SessionPipeline
 
 LISTED = 3  # things that the programs of a card show
 GAPS = (0.0, 1.0, 1.5)  # of the times of the example, in the model's unit
@@ -135,7 +134,7 @@ def _find_longest_sequence(data: Any) -> Any:
 
 class SessionRecommendationCard(SequenceCard):
     name = "session-recommendation"
-    pipeline_class = SessionPipeline
+    pipeline_at = "ctxzoo.tasks.sequences.prediction:SessionPipeline"
     title = "session recommendation"
     predictions = "recommendations"
     intended = (
@@ -198,7 +197,7 @@ class SessionRecommendationCard(SequenceCard):
 
 class NextEventCard(SequenceCard):
     name = "next-event"
-    pipeline_class = EventPipeline
+    pipeline_at = "ctxzoo.tasks.sequences.prediction:EventPipeline"
     title = "next event"
     predictions = "events"
     intended = "Predicting which event comes next in a history of events at times, and comparing encodings of time."

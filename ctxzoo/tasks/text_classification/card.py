@@ -33,7 +33,6 @@ from ctxzoo.models.configuration_base import SEVERAL_LABELS, ZooConfig
 from ctxzoo.tasks.text_classification.contributions import explain_text
 from ctxzoo.tasks.text_classification.explanation import Explanation
 from ctxzoo.tasks.text_classification.explanation_picture import draw_token_weights
-from ctxzoo.tasks.text_classification.known_words import KnownWordsPipeline
 from ctxzoo.tasks.text_classification.prediction import classify_texts, drop_probabilities
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def _format_gold_label(example: Mapping[str, Any], template: str) -> str:
 class TextClassificationCard(TaskCard):
     name = "text-classification"
     pipeline_tag = "text-classification"
-    pipeline_class = KnownWordsPipeline
+    pipeline_at = "ctxzoo.tasks.text_classification.pipeline:KnownWordsPipeline"
     title = "text classification"
     predictions = "labels"
     intended = (
@@ -194,7 +193,7 @@ class TextClassificationCard(TaskCard):
         if model.config.problem_type == SEVERAL_LABELS:
             (found,) = classify_texts(model, tokenizer, [inputs["text"]])
             return {"label": ", ".join(found["labels"]) or "no label", **drop_probabilities(found)}
-        prediction: dict[str, Any] = KnownWordsPipeline(model=model, tokenizer=tokenizer)([inputs["text"]])[0]
+        prediction: dict[str, Any] = self.build_pipeline(model, tokenizer)([inputs["text"]])[0]
         return prediction
 
     def explain(self, model: Any, tokenizer: Any, texts: Sequence[str]) -> list[Explanation]:

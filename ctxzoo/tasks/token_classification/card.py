@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from transformers import TokenClassificationPipeline
-
 from ctxzoo.hub.card_facts import make_sample_facts
 from ctxzoo.hub.card_parts import Snippets, format_code_span, format_repo_id_line, format_text_assignment
 from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, describe_calibration, get_label_names
@@ -15,6 +13,8 @@ from ctxzoo.hub.task_card import LabelTable, Metric, TaskCard, describe_vocabula
 from ctxzoo.models.configuration_base import ZooConfig
 
 if TYPE_CHECKING:
+    from transformers import TokenClassificationPipeline
+
     from ctxzoo.results.result import RunResult
     from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 
@@ -58,7 +58,7 @@ SPAN_METRICS = {
 class TokenClassificationCard(TaskCard):
     name = "token-classification"
     pipeline_tag = "token-classification"
-    pipeline_class = TokenClassificationPipeline
+    pipeline_at = "transformers:TokenClassificationPipeline"
     title = "token classification"
     predictions = "tags"
     intended = "Tagging the words of texts of the kind that it was trained on, and comparing word vectors or taggers."
@@ -123,7 +123,7 @@ class TokenClassificationCard(TaskCard):
         )
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
-        (words,) = tag_texts(TokenClassificationPipeline(model=model, tokenizer=tokenizer), [inputs["text"]])
+        (words,) = tag_texts(self.build_pipeline(model, tokenizer), [inputs["text"]])
         return {"tags": " ".join(word["tag"] for word in words)}
 
     def parse_example(self, text: str) -> dict[str, Any]:

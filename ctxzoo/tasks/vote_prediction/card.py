@@ -11,7 +11,6 @@ from ctxzoo.hub.task_card import Metric, TaskCard
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.ops_vote import NEW_BILL
 from ctxzoo.results.result import RunResult
-from ctxzoo.tasks.vote_prediction.prediction import VotePipeline
 
 TEXT = "A bill to provide for the repair of roads and bridges, and for other purposes."
 LISTED = 3  # legislators that the programs of a card show
@@ -34,7 +33,7 @@ print([(name, round(yea, 4)) for name, yea in model.predict_votes(text, bill)[:{
 
 class VotePredictionCard(TaskCard):
     name = "vote-prediction"
-    pipeline_class = VotePipeline
+    pipeline_at = "ctxzoo.tasks.vote_prediction.prediction:VotePipeline"
     title = "vote prediction"
     predictions = "votes"
     intended = "Studying how legislators of its training vote, from the votes of others and the text of a bill."

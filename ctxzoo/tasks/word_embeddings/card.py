@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from transformers import FillMaskPipeline
-
 from ctxzoo.hub.card_facts import make_sample_facts
 from ctxzoo.hub.card_parts import Snippets, format_prediction, format_repo_id_line, format_text_assignment
 from ctxzoo.hub.task_card import Metric, TaskCard, describe_vocabulary
@@ -51,7 +49,7 @@ print(fill(text, top_k=1))"""
 class FillMaskCard(TaskCard):
     name = "fill-mask"
     pipeline_tag = "fill-mask"
-    pipeline_class = FillMaskPipeline
+    pipeline_at = "transformers:FillMaskPipeline"
     title = "word prediction"
     predictions = "words"
     intended = "Word vectors to start other models from, and studies of which words of a window count."
@@ -87,7 +85,7 @@ class FillMaskCard(TaskCard):
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
         """Predict the word for the mask of a card's example."""
-        best: dict[str, Any] = FillMaskPipeline(model=model, tokenizer=tokenizer)(inputs["text"], top_k=1)[0]
+        best: dict[str, Any] = self.build_pipeline(model, tokenizer)(inputs["text"], top_k=1)[0]
         return best
 
     def parse_example(self, text: str) -> dict[str, Any]:

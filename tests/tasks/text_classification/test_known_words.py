@@ -11,10 +11,10 @@ from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
 from ctxzoo.tasks.text_classification.known_words import (
-    KnownWordsPipeline,
     count_known_words,
     describe_texts_without_known_words,
 )
+from ctxzoo.tasks.text_classification.pipeline import KnownWordsPipeline
 from ctxzoo.tasks.text_classification.prediction import classify_texts
 
 WORDS = ["the", "lamp", "is", "solid"]
