@@ -43,6 +43,7 @@ DOCUMENTS = 32  # in the other comparisons
 QUICK_SIZES = ((4, 8, 16), (2, 16, 16))
 COLOURS = {
     "LAMA": "#1f5fa8",
+    "LAMA, W_w of 32 rows": "#2f3b8a",
     "LAMA, W_w of 16 rows": "#6a51a3",
     "LAMA without W_w": "#3f9fc8",
     "SAN": "#d1792b",
@@ -59,6 +60,7 @@ def build_heads_comparison(count: int) -> Comparison:
         f"{count} heads",
         (
             layer.Side("LAMA", "LAMA", count),
+            layer.Side("LAMA, W_w of 32 rows", "LAMA, W_w of 32 rows", count),
             layer.Side("LAMA, W_w of 16 rows", "LAMA, W_w of 16 rows", count),
             layer.Side("LAMA without W_w", "LAMA without W_w", count),
             layer.Side("LAMA, Triton", "LAMA", count, implementation="triton"),

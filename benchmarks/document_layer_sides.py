@@ -20,7 +20,12 @@ from ctxzoo.models.ops_words import masked_softmax
 
 ATTENTION_SIZE = 350  # d_a of SAN
 # The rows of LAMA's map W_w; None: as many as a state has numbers.
-MAP_SIZES: dict[str, int | None] = {"LAMA": None, "LAMA, W_w of 16 rows": 16, "LAMA without W_w": 0}
+MAP_SIZES: dict[str, int | None] = {
+    "LAMA": None,
+    "LAMA, W_w of 32 rows": 32,
+    "LAMA, W_w of 16 rows": 16,
+    "LAMA without W_w": 0,
+}
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Side:
 
     Attributes:
         label: Name of the side in the printed tables.
-        model: Layer that is timed: LAMA, with the map W_w, with one of 16 rows, and without; SAN, `AdditiveScores`;
+        model: Layer that is timed: LAMA, with the map W_w, with one of 32 or 16 rows, and without; SAN, `AdditiveScores`;
             self-attention, `nn.MultiheadAttention`; GRU, bidirectional, as wide as its input.
         heads: Number of heads m of the attention.
         way: Implementation of the GRU: "ours", `MaskedBiRNN`; "packed" or "unpacked", `nn.GRU` with or without packed
@@ -38,7 +43,9 @@ class Side:
     """
 
     label: str
-    model: Literal["LAMA", "LAMA, W_w of 16 rows", "LAMA without W_w", "SAN", "self-attention", "GRU"]
+    model: Literal[
+        "LAMA", "LAMA, W_w of 32 rows", "LAMA, W_w of 16 rows", "LAMA without W_w", "SAN", "self-attention", "GRU"
+    ]
     heads: int = 0
     way: Literal["ours", "packed", "unpacked"] = "ours"
     implementation: Implementation = "auto"

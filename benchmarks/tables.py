@@ -170,7 +170,7 @@ EXCERPTS: dict[str, Excerpt] = {
     ),
     "document_attention-cpu": Excerpt(
         ("30 heads, speed",),
-        ("LAMA", "LAMA, W_w of 16 rows", "LAMA without W_w", "self-attention"),
+        ("LAMA", "LAMA, W_w of 32 rows", "LAMA, W_w of 16 rows", "LAMA without W_w", "self-attention"),
         ("", "n = 64", "n = 1024", "n = 4096", "at least 4", "exponent at most 1.1"),
         passes=True,
     ),
