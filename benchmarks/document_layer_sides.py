@@ -34,7 +34,7 @@ class Side:
 
     Attributes:
         label: Name of the side in the printed tables.
-        model: Layer that is timed: LAMA, with the map W_w, with one of 32 or 16 rows, and without; SAN, `AdditiveScores`;
+        model: Layer that is timed: LAMA, with the map W_w, one of 32 or 16 rows, or none; SAN, `AdditiveScores`;
             self-attention, `nn.MultiheadAttention`; GRU, bidirectional, as wide as its input.
         heads: Number of heads m of the attention.
         way: Implementation of the GRU: "ours", `MaskedBiRNN`; "packed" or "unpacked", `nn.GRU` with or without packed

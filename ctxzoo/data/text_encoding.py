@@ -18,6 +18,7 @@ from transformers import TokenizersBackend
 
 from ctxzoo.data.formats import Rows
 from ctxzoo.models.ops_subwords import NO_SUBWORDS
+from ctxzoo.models.ops_words import ROWS_ALIKE
 from ctxzoo.models.tokenization_base import PAD_TOKEN, SUBWORDS
 from ctxzoo.models.tokenization_word import WordTokenizer
 
@@ -28,8 +29,6 @@ UNSPACED = re.compile(
 TEXTS_AT_ONCE = 4096  # texts that are cut or encoded in one call; bounds the memory of the Python lists it gives
 TEXTS_AHEAD = 512  # texts that are encoded while a model reads those before
 FULL_LENGTH = 512  # words from which on a batch of texts to predict holds `batch_size` of them; of shorter ones more
-# A batch to predict has a multiple of so many rows: kernels for few rows, or for those left over, round otherwise.
-ROWS_ALIKE = 16
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from torch.nn import functional as F
 from transformers import initialization as init
 
 from .layers_text_input import PretrainedEmbedding
-from .ops_words import take_rows
+from .ops_words import ROWS_ALIKE, take_rows
 
 _PARTS = 16  # sums that make a sum of hundreds of numbers
-_ROWS_ALIKE = 16  # a product of a multiple of so many rows rounds each in the same way, whatever the others are
 
 
 class LinearTextScores(nn.Module):
@@ -117,7 +116,7 @@ class LinearTextScores(nn.Module):
         weights = take_rows(counts, places) * take_rows(words.mean_weights, ids)
         weights = _divide(weights, _sum_by(weights, texts, size), texts)
         distinct, places = torch.unique(ids, return_inverse=True)
-        distinct = F.pad(distinct, (0, -len(distinct) % _ROWS_ALIKE))
+        distinct = F.pad(distinct, (0, -len(distinct) % ROWS_ALIKE))
         with torch.autocast("cpu", enabled=False):
             of_words = words.look_up_fixed(distinct).to(self.vector_weight.dtype) @ self.vector_weight
         return scores + _sum_rows(of_words, places, texts, size, weights)

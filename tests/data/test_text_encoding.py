@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from ctxzoo.data import text_encoding
+from ctxzoo.models.ops_words import ROWS_ALIKE
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 
 
@@ -31,7 +32,7 @@ def test_batches_hold_every_text_once_and_more_of_short_ones(
             assert (num_known, num_left_out) == (len(words[:30]), len(words[30:]))
         filling = batch["attention_mask"][len(rows) :]
         assert len(filling) > 0
-        assert len(batch["input_ids"]) % text_encoding.ROWS_ALIKE == 0
+        assert len(batch["input_ids"]) % ROWS_ALIKE == 0
         longest = max(known)
         assert set(filling.sum(axis=1)) == {-(-max(1, longest) // 8) * 8}  # whatever texts are in the batch
         assert len(rows) <= 2 * max(1, 12 // max(1, longest))
@@ -61,11 +62,11 @@ def test_as_few_rows_as_a_batch_has_are_multiplied_as_in_a_larger_one(width: int
     torch.set_num_threads(1)
     try:
         torch.manual_seed(0)
-        rows = torch.randn(10 * text_encoding.ROWS_ALIKE, width)
+        rows = torch.randn(10 * ROWS_ALIKE, width)
         for outputs in (2, 3, 8, 50, 300, 1024):
             weight, bias = torch.randn(outputs, width), torch.randn(outputs)
             of_all = torch.nn.functional.linear(rows, weight, bias)
-            for number in range(text_encoding.ROWS_ALIKE, len(rows), text_encoding.ROWS_ALIKE):
+            for number in range(ROWS_ALIKE, len(rows), ROWS_ALIKE):
                 assert torch.equal(torch.nn.functional.linear(rows[:number], weight, bias), of_all[:number])
     finally:
         torch.set_num_threads(threads)
