@@ -8,8 +8,8 @@ from torch.nn import functional as F
 from .ops_inputs import to_float32_or_wider, to_int64
 
 IGNORED = -100  # label of a word that does not count, as everywhere in transformers
-# A product of a multiple of so many rows rounds each row in the same way, whatever the others are: kernels for few rows,
-# or for those left over, round otherwise.
+# A product of a multiple of so many rows rounds each row in the same way, whatever the others are: kernels for few
+# rows, or for those left over, round otherwise.
 ROWS_ALIKE = 16
 
 
