@@ -1,4 +1,4 @@
-"""What datasets of every kind have in common: names of splits, generated data, row numbers, an error."""
+"""What datasets of every kind have in common: names of splits, generated data, row numbers, errors."""
 
 from __future__ import annotations
 
