@@ -239,7 +239,7 @@ def linear_attention(
     next_state = None
     if state is not None and not with_clamped and not torch.compiler.is_compiling() and num_keys == 1:
         # What the sums of chunks below come to for one token.
-        next_state = sum_keys(key, value, mask, state=state)
+        next_state = _add_key(state, key, value, mask)
         return _divide_by_last_column(features @ next_state.sums, eps, query.signed), next_state, None
     if not causal:
         sums = sum_keys(key, value, mask).sums  # (B, h, F, dv + 1)
@@ -272,6 +272,16 @@ def sum_keys(
     if state is not None:
         # Sums at a lower level are brought to the new one.
         sums = sums + state.sums * (state.level - level).exp()[..., None, None]
+    return LinearState(sums, level)
+
+
+def _add_key(state: LinearState, key: Features, value: torch.Tensor, mask: torch.Tensor | None) -> LinearState:
+    """Return what `sum_keys` does for one key beside a state, by fewer calls: they take the time of a single token."""
+    level = torch.maximum(_find_largest_log_features(key, mask).squeeze(-1), state.level)
+    features = _evaluate_key_features(key, level.unsqueeze(-1), mask).mT  # (B, h, F, 1)
+    sums = state.sums * (state.level - level).exp()[..., None, None]
+    sums[..., :-1].addcmul_(features, value)
+    sums[..., -1:].add_(features)
     return LinearState(sums, level)
 
 

@@ -255,6 +255,19 @@ def test_07_a_stream_of_single_tokens_equals_the_whole(kind: str) -> None:
     torch.testing.assert_close(state.sums * scale, last.sums, rtol=1e-5, atol=1e-5 * float(last.sums.abs().max()))
 
 
+def test_07_gradients_pass_through_a_stream_of_single_tokens() -> None:
+    given = [tensor.requires_grad_() for tensor in inputs(length=5)]
+    query, key, value = given
+    wanted = torch.autograd.grad(attended(*given, causal=True).sin().sum(), given)
+    state, outputs = None, []
+    for place in range(5):
+        one = slice(place, place + 1)
+        pair = features(query[:, :, one], key[:, :, one], "favor")
+        found, state, _ = linear_attention(*pair, value[:, :, one], causal=True, state=state, with_state=True)
+        outputs.append(found)
+    torch.testing.assert_close(torch.autograd.grad(torch.cat(outputs, dim=2).sin().sum(), given), wanted)
+
+
 def test_07_a_prompt_and_then_the_rest_equals_the_whole() -> None:
     query, key, value = inputs(length=20)
     whole = attended(query, key, value, causal=True, chunk_size=6)
