@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import datasets  # at run time where it is used: `ctxzoo predict` of a file never needs it
 
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
+BLOCK = 100_000  # rows of a column that are decoded or hashed in one call
 
 _GET_INTO = "ctxzoo data get {} --data_dir {}"
 
@@ -196,10 +197,13 @@ class RunningFingerprint:
 
     def add_rows(self, table: pa.Table) -> None:
         """Add the rows of a table; errors are those of `dataset_fingerprint`."""
-        for column in table.column_names:
-            chunked = table.column(column)
-            for chunk in chunked.chunks or [pa.array([], chunked.type)]:
-                _update_hashes(self._hashes.setdefault(column, {}), column, chunk)
+        # Rows that were selected in another order are a chunk each, which take many times as long as one of all.
+        for begin in range(0, max(1, table.num_rows), BLOCK):
+            block = table.slice(begin, BLOCK).combine_chunks()
+            for column in block.column_names:
+                chunked = block.column(column)
+                for chunk in chunked.chunks or [pa.array([], chunked.type)]:
+                    _update_hashes(self._hashes.setdefault(column, {}), column, chunk)
 
     def hexdigest(self) -> str:
         """Return the sha256 (hex) of all rows so far."""
@@ -208,6 +212,12 @@ class RunningFingerprint:
             for path, value_hash in self._hashes[column].items():
                 digest.update(f"{path}={value_hash.hexdigest()};".encode())
         return digest.hexdigest()
+
+
+def iterate_column(column: Sequence[Any]) -> Iterator[Any]:
+    """Yield the values of a column of a dataset, which decodes them one by one, and slowly, where it is iterated."""
+    for begin in range(0, len(column), BLOCK):
+        yield from column[begin : begin + BLOCK]
 
 
 def get_column_values(splits: Mapping[str, datasets.Dataset], split: str, name: str, dataset: str) -> list[Any]:

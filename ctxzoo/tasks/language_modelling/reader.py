@@ -22,7 +22,7 @@ from ctxzoo.data.own_splits import RowGroups, hash_normalized_text, number_group
 from ctxzoo.data.reading_notes import record_note, skip_or_raise
 from ctxzoo.data.row_checks import RowChecks, find_blank_texts, join_text_columns
 from ctxzoo.data.row_files import load_split_tables, read_csv_or_tsv, read_json_lines, read_parquet
-from ctxzoo.data.sources import dataset_fingerprint
+from ctxzoo.data.sources import dataset_fingerprint, iterate_column
 from ctxzoo.data.text_columns import TEXT_COLUMNS, ColumnNames, find_columns, list_column_names
 from ctxzoo.data.text_files import get_unpacked_suffix, read_text_lines
 
@@ -124,7 +124,7 @@ def check_lines(
 def group_equal_lines(checked: LineSplits) -> RowGroups:
     """Group the rows that must stay in one split: equal lines; pieces of one text are divided in their order."""
     groups = number_groups_by_key(
-        {name: map(hash_normalized_text, split[TEXT]) for name, split in checked.splits.items()}
+        {name: map(hash_normalized_text, iterate_column(split[TEXT])) for name, split in checked.splits.items()}
     )
     return RowGroups(groups=groups, unit="lines", together="equal lines", in_order="train" in checked.cut)
 

@@ -24,7 +24,7 @@ from ctxzoo.data.generated import RandomDraws, generate_splits
 from ctxzoo.data.own_splits import RowGroups, number_groups_by_key
 from ctxzoo.data.reading_notes import skip_or_raise
 from ctxzoo.data.row_files import read_json_lines, read_parquet
-from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, load_splits, resolve_dataset
+from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, iterate_column, load_splits, resolve_dataset
 from ctxzoo.tasks.polyphonic_music.midi import SUFFIXES, Grid, is_midi, read_midi
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, NOTES, PIECE
 
@@ -106,7 +106,10 @@ def check_music(splits: Mapping[str, datasets.Dataset], *, origin: str = "the da
 
 def group_equal_pieces(checked: MusicSplits) -> RowGroups:
     """Group the rows that must stay in one split: equal pieces."""
-    keys = {name: [hash_strings(map(str, piece)) for piece in split[NOTES]] for name, split in checked.splits.items()}
+    keys = {
+        name: [hash_strings(map(str, piece)) for piece in iterate_column(split[NOTES])]
+        for name, split in checked.splits.items()
+    }
     return RowGroups(groups=number_groups_by_key(keys), unit="pieces", together="equal pieces")
 
 

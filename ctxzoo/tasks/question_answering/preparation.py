@@ -19,6 +19,7 @@ from tokenizers.models import WordLevel
 from tokenizers.trainers import WordLevelTrainer
 
 from ctxzoo.data.files import build_cached_folder, default_cache_folder, hash_strings
+from ctxzoo.data.sources import iterate_column
 from ctxzoo.data.text_encoding import TEXTS_AT_ONCE
 from ctxzoo.models.tokenization_word_char import WORD_PATTERN, build_word_pre_tokenizer
 
@@ -199,8 +200,10 @@ class _Columns:
 def _collect_columns(rows: datasets.Dataset) -> _Columns:
     """Return the columns of a split, each different context once."""
     index: dict[str, int] = {}
-    context_of = np.fromiter((index.setdefault(text, len(index)) for text in rows["context"]), np.int32, len(rows))
-    return _Columns(list(rows["id"]), list(index), list(rows["question"]), context_of, list(rows["answers"]))
+    context_of = np.fromiter(
+        (index.setdefault(text, len(index)) for text in iterate_column(rows["context"])), np.int32, len(rows)
+    )
+    return _Columns(rows["id"][:], list(index), rows["question"][:], context_of, rows["answers"][:])
 
 
 def _tokenize_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> PreparedTexts:

@@ -19,6 +19,7 @@ from ctxzoo.data.reading_notes import record_note, skip_or_raise
 from ctxzoo.data.sources import (
     cast_to_plain_type,
     dataset_fingerprint,
+    iterate_column,
     load_splits,
     resolve_dataset,
     to_plain_arrow_type,
@@ -170,7 +171,7 @@ def group_questions(checked: SquadSplits) -> RowGroups:
     """Group the rows that must stay in one split: questions on one article or, with few articles, on one context."""
     splits = checked.splits
     contexts = number_groups_by_key(
-        {name: map(hash_normalized_text, split["context"]) for name, split in splits.items()}
+        {name: map(hash_normalized_text, iterate_column(split["context"])) for name, split in splits.items()}
     )
     articles = {title for split in splits.values() for title in split["title"][:]} - {""}
     if len(articles) < LEAST_TITLES:
@@ -180,7 +181,7 @@ def group_questions(checked: SquadSplits) -> RowGroups:
         {
             name: [
                 title or hash_normalized_text(context)
-                for title, context in zip(split["title"], split["context"], strict=True)
+                for title, context in zip(iterate_column(split["title"]), iterate_column(split["context"]), strict=True)
             ]
             for name, split in splits.items()
         }

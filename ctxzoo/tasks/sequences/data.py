@@ -16,6 +16,7 @@ from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.formats import Rows, TextFormatError
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import record_note
+from ctxzoo.data.sources import iterate_column
 from ctxzoo.data.training_stream import SHUFFLE_BUFFER
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.tasks.sequences.kinds import FIRST_TARGET, HISTORIES, SESSIONS, EventColumns, SequenceKind
@@ -280,14 +281,15 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
                     f"dataset {self.dataset!r} has the splits {sorted(splits)}, none that says which {things} "
                     "there are; expected one named 'train', or give their names"
                 )
-            self.names = sorted({name for names in splits["train"][column] for name in names})
+            self.names = sorted({name for names in iterate_column(splits["train"][column]) for name in names})
         self._numbers = {name: number for number, name in enumerate(self.names, start=1)}
         for split, rows in splits.items():
             self.left_out[split], pieces, lengths = 0, [], []
             first_of_pieces: list[int] = []
             first_targets = rows[FIRST_TARGET][:] if FIRST_TARGET in rows.column_names else [1] * len(rows)
             counts = np.zeros(len(self.names) + 1, np.int64)
-            for first, names, *further in zip(first_targets, *(rows[one] for one in self.kind.columns), strict=True):
+            columns = (iterate_column(rows[one]) for one in self.kind.columns)
+            for first, names, *further in zip(first_targets, *columns, strict=True):
                 ids = np.array([self._numbers.get(name, 0) for name in names], np.int64)
                 self.left_out[split] += int((ids == 0).sum())
                 np.add.at(counts, ids, 1)

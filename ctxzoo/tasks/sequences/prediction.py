@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 from ctxzoo.data.answer_files import Answer, format_ranked_answer
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.rows import Row, RowStream, build_row_stream
+from ctxzoo.data.sources import iterate_column
 from ctxzoo.data.text_encoding import count_filling_rows, group_alike
 from ctxzoo.hub.row_pipeline import RowPipeline
 from ctxzoo.hub.saved_model import load_saved_model
@@ -235,7 +236,9 @@ def stream_sequences(
         splits = [*read_sequences(kind, str(source), columns=event_columns).splits.values()]
     else:
         splits = [read_rows_of_sequences(kind, str(source), rows, event_columns)]
-    told = (values for rows in splits for values in zip(*(rows[column] for column in kept), strict=True))
+    told = (
+        values for rows in splits for values in zip(*(iterate_column(rows[column]) for column in kept), strict=True)
+    )
     return build_row_stream(
         str(source), (dict(zip((event_columns.user, *kind.columns), values, strict=True)) for values in told)
     )

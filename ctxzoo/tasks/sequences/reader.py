@@ -30,7 +30,13 @@ from ctxzoo.data.row_files import (
     read_json_lines,
     read_parquet,
 )
-from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, load_splits, to_plain_arrow_type
+from ctxzoo.data.sources import (
+    cast_to_plain_type,
+    dataset_fingerprint,
+    iterate_column,
+    load_splits,
+    to_plain_arrow_type,
+)
 from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.tasks.sequences.kinds import FIRST_TARGET, SESSIONS, TIMES, EventColumns, SequenceKind
 from ctxzoo.tasks.sequences.sample import sample_histories, sample_sessions
@@ -153,7 +159,10 @@ def _group_and_name_things(
         lists = rows[column]
         if names is not None:
             of_table = location if has_times else f"split {split!r}"
-            lists = [_look_up_names(f"{of_table}, row {row}", ids, names, column) for row, ids in enumerate(lists)]
+            lists = [
+                _look_up_names(f"{of_table}, row {row}", ids, names, column)
+                for row, ids in enumerate(iterate_column(lists))
+            ]
         further = {name: rows[name] for name in (TIMES, FIRST_TARGET) if name in rows.column_names}
         splits[split] = datasets.Dataset.from_dict(
             {kind.ids[0]: _list_row_names(rows, kind), kind.columns[0]: lists, **further}
@@ -208,7 +217,7 @@ def _read_events(path: Path, columns: EventColumns) -> pa.Table:
 def _list_row_names(split: datasets.Dataset, kind: SequenceKind) -> list[str]:
     """Return the names of rows: the values of the first column of `ids` that exists, or row numbers."""
     column = next((name for name in kind.ids if name in split.column_names), None)
-    return [str(value) for value in (range(len(split)) if column is None else split[column])]
+    return [str(value) for value in (range(len(split)) if column is None else iterate_column(split[column]))]
 
 
 def _group_events_by_user(

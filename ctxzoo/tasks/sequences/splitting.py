@@ -12,6 +12,7 @@ from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.notices import format_count
 from ctxzoo.data.own_splits import HELD_OUT
 from ctxzoo.data.reading_notes import record_note
+from ctxzoo.data.sources import iterate_column
 from ctxzoo.tasks.sequences.kinds import FIRST_TARGET, TIMES, SequenceKind
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _find_ends_by_time(
             f"{name}: split='time', but there are no times; expected a file of events with a column of times, or lists "
             f"{TIMES!r} beside those of {kind.things}"
         )
-    lists = [np.array(times, np.float64) for times in rows[TIMES]]
+    lists = [np.array(times, np.float64) for times in iterate_column(rows[TIMES])]
     times = np.sort(np.concatenate(lists))
     begins = [float(times[min(len(times) - 1, round(len(times) * (1 - share * HELD_OUT)))]) for share in (2, 1)]
     ends = [np.array([int(np.searchsorted(one, begin)) for one in lists], np.int64) for begin in begins]

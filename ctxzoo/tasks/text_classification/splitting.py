@@ -12,6 +12,7 @@ from tokenizers import Tokenizer
 
 from ctxzoo.data.formats import SPLITS, Rows
 from ctxzoo.data.own_splits import RowGroups, hash_normalized_text, number_groups_by_key
+from ctxzoo.data.sources import iterate_column
 from ctxzoo.data.text_encoding import count_words
 from ctxzoo.data.text_folds import DEV_SHARE, hold_out_row_blocks, hold_out_rows, split_stratified_fold
 from ctxzoo.tasks.text_classification.label_sets import is_list_of_labels
@@ -169,7 +170,7 @@ def group_equal_texts(checked: TextSplits) -> RowGroups:
     """Group the rows that must stay in one split: equal texts; each split has every label in proportion."""
     return RowGroups(
         groups=number_groups_by_key(
-            {name: map(hash_normalized_text, split["text"]) for name, split in checked.splits.items()}
+            {name: map(hash_normalized_text, iterate_column(split["text"])) for name, split in checked.splits.items()}
         ),
         unit="texts",
         together="equal texts",

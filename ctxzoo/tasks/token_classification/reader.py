@@ -20,7 +20,7 @@ from ctxzoo.data.own_splits import RowGroups, hash_normalized_text, number_group
 from ctxzoo.data.reading_notes import note_similar_labels, record_note
 from ctxzoo.data.row_checks import RowChecks
 from ctxzoo.data.row_files import load_split_tables
-from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, resolve_dataset
+from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, iterate_column, resolve_dataset
 from ctxzoo.models.ops_bilstm_tagger import recognise_scheme
 from ctxzoo.tasks.token_classification.sources import DOCUMENT, KINDS, TAGS, TOKENS, read_tag_file, sample_tags
 
@@ -143,11 +143,17 @@ def group_sentences(checked: TokenSplits) -> RowGroups:
     """Group the rows that must stay in one split: sentences of one document or, without documents, equal sentences."""
     splits = checked.splits
     if all(DOCUMENT in split.column_names for split in splits.values()):
-        documents = {name: [f"{name}/{document}" for document in split[DOCUMENT]] for name, split in splits.items()}
+        documents = {
+            name: [f"{name}/{document}" for document in iterate_column(split[DOCUMENT])]
+            for name, split in splits.items()
+        }
         if len(set(documents.get("train", ()))) >= LEAST_DOCUMENTS:
             groups = number_groups_by_key(documents)
             return RowGroups(groups=groups, unit="sentences", together="sentences of one document")
-    keys = {name: [hash_normalized_text(" ".join(words)) for words in split[TOKENS]] for name, split in splits.items()}
+    keys = {
+        name: [hash_normalized_text(" ".join(words)) for words in iterate_column(split[TOKENS])]
+        for name, split in splits.items()
+    }
     return RowGroups(groups=number_groups_by_key(keys), unit="sentences", together="equal sentences")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxzoo.data.notices import format_error_reason
-from ctxzoo.data.sources import dataset_fingerprint, load_splits, resolve_dataset
+from ctxzoo.data.sources import dataset_fingerprint, iterate_column, load_splits, resolve_dataset
 from ctxzoo.data.text_columns import ColumnNames, join_texts, list_column_names
 from ctxzoo.data.text_files import PACKED, open_unpacked
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
@@ -63,7 +63,7 @@ class CorpusSource:
             yield from _read_file_lines(Path(self.name))
         else:
             dataset = self._load_dataset()
-            for parts in zip(*(dataset[name] for name in list_column_names(self.column)), strict=True):
+            for parts in zip(*(iterate_column(dataset[name]) for name in list_column_names(self.column)), strict=True):
                 told = [part or "" for part in parts]
                 yield from (join_texts(told) if len(told) > 1 else told[0]).split("\n")
 

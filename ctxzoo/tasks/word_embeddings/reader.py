@@ -12,7 +12,7 @@ import pyarrow as pa
 from ctxzoo.data.formats import SAMPLE, SPLITS, DatasetFileError, TextFormatError
 from ctxzoo.data.own_splits import Loaded, OwnRows, hash_normalized_text, load_splits_of_files, number_groups_by_key
 from ctxzoo.data.reading_notes import record_note
-from ctxzoo.data.sources import load_splits, resolve_dataset
+from ctxzoo.data.sources import iterate_column, load_splits, resolve_dataset
 from ctxzoo.data.text_files import NOT_LINES
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
@@ -33,7 +33,9 @@ def read_lines(experiment: Experiment, files: Mapping[str, str], scratch: Path) 
     )
     return OwnRows(
         splits=splits,
-        groups=number_groups_by_key({name: map(hash_normalized_text, split[TEXT]) for name, split in splits.items()}),
+        groups=number_groups_by_key(
+            {name: map(hash_normalized_text, iterate_column(split[TEXT])) for name, split in splits.items()}
+        ),
         unit="lines",
         together="equal lines",
         held_out=HELD_OUT,
