@@ -1,13 +1,14 @@
-"""Rows on their way from a source to a model, a thousand at a time."""
+"""Rows on their way from a source to a model, and columns of them, in blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 CHUNK = 1000  # rows
+BLOCK = 100_000  # rows of a column that are decoded or hashed in one call
 LINES, DATASET = "txt", "dataset"
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 KINDS = (*SEPARATORS, "jsonl", "parquet", LINES)
@@ -40,3 +41,9 @@ def chunk_rows(rows: Iterator[Row]) -> Iterator[list[Row]]:
     """Yield the rows in lists of `CHUNK`."""
     while chunk := list(islice(rows, CHUNK)):
         yield chunk
+
+
+def iterate_column(column: Sequence[Any]) -> Iterator[Any]:
+    """Yield the values of a column of a dataset, which decodes them one by one, and slowly, where it is iterated."""
+    for begin in range(0, len(column), BLOCK):
+        yield from column[begin : begin + BLOCK]

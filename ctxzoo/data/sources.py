@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,13 +20,13 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined,
 from ctxzoo.data.files import FILE_SUFFIXES, OWN_NAMESPACE, is_ctxzoo_dataset_name, is_hub_reachable, path_exists
 from ctxzoo.data.formats import DatasetFileError
 from ctxzoo.data.notices import format_error_reason
+from ctxzoo.data.rows import BLOCK
 from ctxzoo.data.unpacking import refuse_large_files
 
 if TYPE_CHECKING:
     import datasets  # at run time where it is used: `ctxzoo predict` of a file never needs it
 
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
-BLOCK = 100_000  # rows of a column that are decoded or hashed in one call
 
 _GET_INTO = "ctxzoo data get {} --data_dir {}"
 
@@ -212,12 +212,6 @@ class RunningFingerprint:
             for path, value_hash in self._hashes[column].items():
                 digest.update(f"{path}={value_hash.hexdigest()};".encode())
         return digest.hexdigest()
-
-
-def iterate_column(column: Sequence[Any]) -> Iterator[Any]:
-    """Yield the values of a column of a dataset, which decodes them one by one, and slowly, where it is iterated."""
-    for begin in range(0, len(column), BLOCK):
-        yield from column[begin : begin + BLOCK]
 
 
 def get_column_values(splits: Mapping[str, datasets.Dataset], split: str, name: str, dataset: str) -> list[Any]:

@@ -22,7 +22,8 @@ from ctxzoo.data.own_splits import RowGroups, hash_normalized_text, number_group
 from ctxzoo.data.reading_notes import record_note, skip_or_raise
 from ctxzoo.data.row_checks import RowChecks, find_blank_texts, join_text_columns
 from ctxzoo.data.row_files import load_split_tables, read_csv_or_tsv, read_json_lines, read_parquet
-from ctxzoo.data.sources import dataset_fingerprint, iterate_column
+from ctxzoo.data.rows import iterate_column
+from ctxzoo.data.sources import dataset_fingerprint
 from ctxzoo.data.text_columns import TEXT_COLUMNS, ColumnNames, find_columns, list_column_names
 from ctxzoo.data.text_files import get_unpacked_suffix, read_text_lines
 

@@ -24,7 +24,8 @@ from ctxzoo.data.generated import RandomDraws, generate_splits
 from ctxzoo.data.own_splits import RowGroups, number_groups_by_key
 from ctxzoo.data.reading_notes import skip_or_raise
 from ctxzoo.data.row_files import read_json_lines, read_parquet
-from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, iterate_column, load_splits, resolve_dataset
+from ctxzoo.data.rows import iterate_column
+from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, load_splits, resolve_dataset
 from ctxzoo.tasks.polyphonic_music.midi import SUFFIXES, Grid, is_midi, read_midi
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, NOTES, PIECE
 

@@ -19,7 +19,7 @@ from tokenizers.models import WordLevel
 from tokenizers.trainers import WordLevelTrainer
 
 from ctxzoo.data.files import build_cached_folder, default_cache_folder, hash_strings
-from ctxzoo.data.sources import iterate_column
+from ctxzoo.data.rows import iterate_column
 from ctxzoo.data.text_encoding import TEXTS_AT_ONCE
 from ctxzoo.models.tokenization_word_char import WORD_PATTERN, build_word_pre_tokenizer
 

@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from ctxzoo.data.formats import SAMPLE, DatasetFileError
 from ctxzoo.data.own_splits import RowGroups, hash_normalized_text, merge_groupings, number_groups_by_key
 from ctxzoo.data.reading_notes import record_note, skip_or_raise
+from ctxzoo.data.rows import iterate_column
 from ctxzoo.data.sources import (
     cast_to_plain_type,
     dataset_fingerprint,
-    iterate_column,
     load_splits,
     resolve_dataset,
     to_plain_arrow_type,

@@ -16,7 +16,7 @@ from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.formats import Rows, TextFormatError
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import record_note
-from ctxzoo.data.sources import iterate_column
+from ctxzoo.data.rows import iterate_column
 from ctxzoo.data.training_stream import SHUFFLE_BUFFER
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.tasks.sequences.kinds import FIRST_TARGET, HISTORIES, SESSIONS, EventColumns, SequenceKind

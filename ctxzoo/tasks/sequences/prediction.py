@@ -12,8 +12,7 @@ from transformers import PreTrainedModel
 
 from ctxzoo.data.answer_files import Answer, format_ranked_answer
 from ctxzoo.data.reading_notes import record_note
-from ctxzoo.data.rows import Row, RowStream, build_row_stream
-from ctxzoo.data.sources import iterate_column
+from ctxzoo.data.rows import Row, RowStream, build_row_stream, iterate_column
 from ctxzoo.data.text_encoding import count_filling_rows, group_alike
 from ctxzoo.hub.row_pipeline import RowPipeline
 from ctxzoo.hub.saved_model import load_saved_model

@@ -30,13 +30,8 @@ from ctxzoo.data.row_files import (
     read_json_lines,
     read_parquet,
 )
-from ctxzoo.data.sources import (
-    cast_to_plain_type,
-    dataset_fingerprint,
-    iterate_column,
-    load_splits,
-    to_plain_arrow_type,
-)
+from ctxzoo.data.rows import iterate_column
+from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, load_splits, to_plain_arrow_type
 from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.tasks.sequences.kinds import FIRST_TARGET, SESSIONS, TIMES, EventColumns, SequenceKind
 from ctxzoo.tasks.sequences.sample import sample_histories, sample_sessions

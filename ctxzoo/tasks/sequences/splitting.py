@@ -12,7 +12,7 @@ from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.notices import format_count
 from ctxzoo.data.own_splits import HELD_OUT
 from ctxzoo.data.reading_notes import record_note
-from ctxzoo.data.sources import iterate_column
+from ctxzoo.data.rows import iterate_column
 from ctxzoo.tasks.sequences.kinds import FIRST_TARGET, TIMES, SequenceKind
 
 if TYPE_CHECKING:

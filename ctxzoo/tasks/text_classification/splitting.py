@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 from ctxzoo.data.formats import SPLITS, Rows
 from ctxzoo.data.own_splits import RowGroups, hash_normalized_text, number_groups_by_key
-from ctxzoo.data.sources import iterate_column
+from ctxzoo.data.rows import iterate_column
 from ctxzoo.data.text_encoding import count_words
 from ctxzoo.data.text_folds import DEV_SHARE, hold_out_row_blocks, hold_out_rows, split_stratified_fold
 from ctxzoo.tasks.text_classification.label_sets import is_list_of_labels

@@ -20,7 +20,8 @@ from ctxzoo.data.own_splits import RowGroups, hash_normalized_text, number_group
 from ctxzoo.data.reading_notes import note_similar_labels, record_note
 from ctxzoo.data.row_checks import RowChecks
 from ctxzoo.data.row_files import load_split_tables
-from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, iterate_column, resolve_dataset
+from ctxzoo.data.rows import iterate_column
+from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, resolve_dataset
 from ctxzoo.models.ops_bilstm_tagger import recognise_scheme
 from ctxzoo.tasks.token_classification.sources import DOCUMENT, KINDS, TAGS, TOKENS, read_tag_file, sample_tags
 

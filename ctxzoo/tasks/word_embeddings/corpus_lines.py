@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxzoo.data.notices import format_error_reason
-from ctxzoo.data.sources import dataset_fingerprint, iterate_column, load_splits, resolve_dataset
+from ctxzoo.data.rows import iterate_column
+from ctxzoo.data.sources import dataset_fingerprint, load_splits, resolve_dataset
 from ctxzoo.data.text_columns import ColumnNames, join_texts, list_column_names
 from ctxzoo.data.text_files import PACKED, open_unpacked
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus

@@ -12,7 +12,8 @@ import pyarrow as pa
 from ctxzoo.data.formats import SAMPLE, SPLITS, DatasetFileError, TextFormatError
 from ctxzoo.data.own_splits import Loaded, OwnRows, hash_normalized_text, load_splits_of_files, number_groups_by_key
 from ctxzoo.data.reading_notes import record_note
-from ctxzoo.data.sources import iterate_column, load_splits, resolve_dataset
+from ctxzoo.data.rows import iterate_column
+from ctxzoo.data.sources import load_splits, resolve_dataset
 from ctxzoo.data.text_files import NOT_LINES
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
