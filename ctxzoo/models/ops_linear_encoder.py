@@ -239,7 +239,7 @@ def linear_attention(
     next_state = None
     if state is not None and not with_clamped and not torch.compiler.is_compiling() and num_keys == 1:
         # What the sums of chunks below come to for one token.
-        next_state = _add_key(state, key, value, mask)
+        next_state = sum_keys(key, value, mask, state=state)
         return _divide_by_last_column(features @ next_state.sums, eps, query.signed), next_state, None
     if not causal:
         sums = sum_keys(key, value, mask).sums  # (B, h, F, dv + 1)
@@ -268,21 +268,16 @@ def sum_keys(
     level = levels.amax(dim=-1)  # (B, h)
     if state is not None:
         level = torch.maximum(level, state.level)
-    sums = _evaluate_key_features(key, level.unsqueeze(-1).expand_as(levels), mask).mT @ _append_ones_column(value)
-    if state is not None:
-        # Sums at a lower level are brought to the new one.
-        sums = sums + state.sums * (state.level - level).exp()[..., None, None]
-    return LinearState(sums, level)
-
-
-def _add_key(state: LinearState, key: Features, value: torch.Tensor, mask: torch.Tensor | None) -> LinearState:
-    """Return what `sum_keys` does for one key beside a state, by fewer calls: they take the time of a single token."""
-    level = torch.maximum(_find_largest_log_features(key, mask).squeeze(-1), state.level)
-    features = _evaluate_key_features(key, level.unsqueeze(-1), mask).mT  # (B, h, F, 1)
+    features = _evaluate_key_features(key, level.unsqueeze(-1).expand_as(levels), mask).mT  # (B, h, F, L)
+    if state is None:
+        return LinearState(features @ _append_ones_column(value), level)
+    # Sums at a lower level are brought to the new one.
     sums = state.sums * (state.level - level).exp()[..., None, None]
-    sums[..., :-1].addcmul_(features, value)
-    sums[..., -1:].add_(features)
-    return LinearState(sums, level)
+    if features.size(-1) == 1:  # a single token takes the time of its calls: no column of ones, no product of matrices
+        sums[..., :-1].addcmul_(features, value)
+        sums[..., -1:].add_(features)
+        return LinearState(sums, level)
+    return LinearState(features @ _append_ones_column(value) + sums, level)
 
 
 def attend_to_key_sums(query: Features, state: LinearState, eps: float = 1e-6) -> torch.Tensor:
